@@ -1,0 +1,78 @@
+"""Everything a user can get wrong, as one small family of exceptions.
+
+The message of each says what is wrong, where, and what to do. The command line
+prints it without a traceback and exits 1 (2 for `UsageError`).
+
+    LinnetError
+    ├── UsageError         an argument of a call or of the command line (a ValueError too)
+    ├── SourceError        a `.linnet` file with diagnostics; carries them
+    ├── ShapeError         actual sizes break a dimension, a `where` clause or a value range
+    ├── DTypeError         an array of another element type than declared
+    ├── CheckpointError    a weight file that is missing, damaged or does not fit
+    ├── ConfigError        config.json contradicts what the source relies on
+    ├── CardError          nest.toml, bindings.json or their neighbours are malformed
+    ├── UnknownModelError  no zoo entry of that name
+    ├── ToolchainError     no C compiler, or it failed, or it hung
+    └── CacheError         the compile cache cannot be used
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+class LinnetError(Exception):
+    """Base of all errors a user can cause. `help` is the edit or the step to take, if known."""
+
+    def __init__(self, message: str, *, help: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.help = help
+
+    def __str__(self) -> str:
+        return self.message if self.help is None else f"{self.message}\nhelp: {self.help}"
+
+
+class UsageError(LinnetError, ValueError):
+    """An argument out of its range or of the wrong kind; names the argument and its value."""
+
+
+class SourceError(LinnetError):
+    """A program that does not check. `diagnostics` holds `linnet.diag.Diagnostic` objects."""
+
+    def __init__(self, message: str, diagnostics: Sequence[Any] = ()) -> None:
+        super().__init__(message)
+        self.diagnostics = tuple(diagnostics)
+
+
+class ShapeError(LinnetError):
+    """Actual sizes or index values that the program's declarations rule out."""
+
+
+class DTypeError(LinnetError):
+    """An array whose element type cannot stand for the declared one."""
+
+
+class CheckpointError(LinnetError):
+    """A checkpoint that is missing, damaged, or does not hold what the program needs."""
+
+
+class ConfigError(LinnetError):
+    """A `config.json` that contradicts what the source relies on."""
+
+
+class CardError(LinnetError):
+    """A card or one of its companion files that is malformed."""
+
+
+class UnknownModelError(LinnetError):
+    """A name that is no zoo entry and no folder with a card."""
+
+
+class ToolchainError(LinnetError):
+    """No usable C compiler, or one that failed or hung."""
+
+
+class CacheError(LinnetError):
+    """The compile cache cannot be read or written."""
