@@ -1,0 +1,1 @@
+"""Names, types, generics and proofs: trees in, typed trees and diagnostics out."""
