@@ -70,7 +70,8 @@ from linnet.nest.nearest import did_you_mean
 
 CARD_FILE = "nest.toml"
 
-DTYPES = tuple("bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64".split())
+DTYPES: tuple[str, ...] = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
+DTYPES += ("f16", "bf16", "f32", "f64")
 
 Generic = int | str
 """A dimension, or a dtype by name."""

@@ -1,0 +1,131 @@
+"""`bindings.json`: which tensor of a checkpoint each parameter path takes.
+
+In goes the file and the paths of a program's manifest; out comes a plain dictionary from path
+to tensor name, `{i}` patterns written out. A name that the file does not mention stands for
+itself. Nothing is computed and no checkpoint is opened here; `choose_prefix` works on names.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from linnet.errors import CardError
+from linnet.nest.nearest import did_you_mean
+
+_PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
+
+
+@dataclass(frozen=True)
+class Bindings:
+    """The pairs of one file, patterns not yet written out."""
+
+    file: Path
+    pairs: Mapping[str, str]
+
+    def expand(self, paths: Iterable[str]) -> dict[str, str]:
+        """Map each of `paths` that the file speaks of to its tensor name.
+
+        A written-out key wins over a pattern. Raises CardError, all problems together, for a
+        key that is no path and for two patterns that claim one path differently.
+        """
+        paths = list(paths)
+        known = set(paths)
+        result = {key: name for key, name in self.pairs.items() if key in known}
+        exact = set(result)
+        problems = []
+        for key, name in self.pairs.items():
+            if key in known:
+                continue
+            matches = _matches(key, paths) if _PLACE.search(key) else []
+            if not matches:
+                hint = did_you_mean(key, _generalised(paths) | known) if len(known) < 500 else ""
+                problems.append(f"{key!r} is no parameter of the program{_short(hint)}")
+            for path, values in matches:
+                tensor = name.format(**values)
+                if path not in exact and result.setdefault(path, tensor) != tensor:
+                    problems.append(f"{key!r} and another pattern both bind {path!r}")
+        if problems:
+            raise CardError(f"{self.file} does not fit the program:" + _listed(problems))
+        return result
+
+
+def load_bindings(file: Path) -> Bindings:
+    """Read one flat JSON object of strings. Raises CardError naming each bad pair."""
+    try:
+        data = json.loads(file.read_bytes(), object_pairs_hook=_unique)
+    except OSError as error:
+        raise CardError(f"cannot read the bindings {file}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise CardError(f"{file} is not a flat JSON object: {error}") from error
+    if not isinstance(data, dict):
+        raise CardError(f"{file} must hold one JSON object: parameter path to tensor name")
+    problems = [wrong for key, name in data.items() if (wrong := _pair_problem(key, name))]
+    if problems:
+        raise CardError(f"{file} is not a valid binding file:" + _listed(problems))
+    return Bindings(file, data)
+
+
+def choose_prefix(wanted: Iterable[str], available: Iterable[str], prefixes: Sequence[str]) -> str:
+    """The prefix under which most of `wanted` are in `available`; the first one on a tie."""
+    wanted, available = list(wanted), set(available)
+    hits = [sum(prefix + name in available for name in wanted) for prefix in prefixes]
+    return prefixes[hits.index(max(hits))] if hits else ""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in result:
+            raise ValueError(f"the key {key!r} occurs twice")
+        result[key] = value
+    return result
+
+
+def _pair_problem(key: str, name: Any) -> str | None:
+    if not isinstance(name, str) or not name or not key:
+        return f"{key!r} must name a tensor by a string, not {name!r}"
+    if set("{}") & set(_PLACE.sub("", name)):
+        return f"{key!r}: its tensor name {name!r} has a bracket that is no {{i}}"
+    lost = set(_PLACE.findall(name)) - set(_PLACE.findall(key))
+    if lost:
+        return f"{key!r}: its tensor name uses {{{min(lost)}}}, which the path does not have"
+    return None
+
+
+def _matches(pattern: str, paths: list[str]) -> list[tuple[str, dict[str, str]]]:
+    """The paths that `pattern` stands for, each with the numbers of its placeholders."""
+    seen: set[str] = set()
+
+    def group(place: re.Match[str]) -> str:
+        name = place.group(1)
+        if name in seen:
+            return f"(?P={name})"
+        seen.add(name)
+        return rf"(?P<{name}>\d+)"
+
+    parts, at = [], 0
+    for place in _PLACE.finditer(pattern):
+        parts += [re.escape(pattern[at : place.start()]), group(place)]
+        at = place.end()
+    matcher = re.compile("".join(parts) + re.escape(pattern[at:]))
+    found = ((path, matcher.fullmatch(path)) for path in paths)
+    return [(path, match.groupdict()) for path, match in found if match]
+
+
+def _generalised(paths: list[str]) -> set[str]:
+    """The paths with `{i}` for their first array position, to suggest as patterns."""
+    return {re.sub(r"(?<=\.)\d+(?=\.)", "{i}", path, count=1) for path in paths}
+
+
+def _short(hint: str) -> str:
+    """Keep a suggestion, drop a list of all paths."""
+    return hint if "did you mean" in hint else ""
+
+
+def _listed(problems: list[str]) -> str:
+    return "".join(f"\n  {problem}" for problem in problems)

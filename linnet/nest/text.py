@@ -1,0 +1,191 @@
+"""Text to token ids and back, by the checkpoint's own tokenizer.
+
+In goes a folder with `tokenizer.json`, or with `vocab.json` and `merges.txt`; out comes a
+`Tokenizer`. It does byte-level BPE as GPT-2 and its descendants do; other kinds are refused by
+name. Turning ids into text works on bytes throughout, so a stream shows the same text as a
+decode in one go: `TextDecoder` gives out a character when its last byte is there, and what is
+no valid UTF-8 becomes U+FFFD exactly as in the whole.
+
+The `tokenizers` library does the encoding and is imported when the first tokenizer is read.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from linnet.errors import CheckpointError, UsageError
+
+TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "merges.txt")
+
+
+class Tokenizer:
+    """A byte-level BPE tokenizer, wrapped so that ids can be told apart by their bytes."""
+
+    def __init__(self, backend: Any, source: str) -> None:
+        """Wrap a `tokenizers.Tokenizer`. `source` says in messages where it came from.
+
+        Raises CheckpointError when it does not work on bytes.
+        """
+        backend.no_truncation()
+        backend.no_padding()
+        description = json.loads(backend.to_str())
+        if not _byte_level(description.get("decoder")):
+            kind = (description.get("decoder") or {}).get("type", "none")
+            raise CheckpointError(
+                f"{source}: only byte-level tokenizers are supported, not the decoder {kind!r}"
+            )
+        self.source = source
+        self._backend = backend
+        self._added: dict[int, bytes] = {
+            token_id: token.content.encode("utf-8")
+            for token_id, token in backend.get_added_tokens_decoder().items()
+        }
+        self._bytes: dict[int, bytes] = {}
+
+    @property
+    def size(self) -> int:
+        """One more than the largest id."""
+        vocabulary: Mapping[str, int] = self._backend.get_vocab(with_added_tokens=True)
+        return max(vocabulary.values(), default=-1) + 1
+
+    def id_of(self, token: str) -> int | None:
+        """The id of a token by its text, or None."""
+        found: int | None = self._backend.token_to_id(token)
+        return found
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of `text`; special tokens written in it are read as themselves.
+
+        Raises UsageError for text that is not valid Unicode.
+        """
+        check_text(text, "the text")
+        ids: list[int] = self._backend.encode(text).ids
+        return ids
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of `ids`; bytes that are no UTF-8 become U+FFFD, unknown ids nothing."""
+        return b"".join(map(self.token_bytes, ids)).decode("utf-8", errors="replace")
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """The bytes that one id stands for; none for an id without a token."""
+        found = self._bytes.get(token_id)
+        if found is None:
+            found = self._bytes[token_id] = self._look_up(int(token_id))
+        return found
+
+    def _look_up(self, token_id: int) -> bytes:
+        if token_id in self._added:
+            return self._added[token_id]
+        token = self._backend.id_to_token(token_id) if 0 <= token_id < 2**32 else None
+        if token is None:
+            return b""
+        alphabet = _alphabet()
+        try:
+            return bytes(alphabet[character] for character in token)
+        except KeyError:
+            return str(token).encode("utf-8")
+
+
+class TextDecoder:
+    """Turns a stream of ids into pieces of whole characters.
+
+    The pieces and the last `flush` join to `Tokenizer.decode` of the same ids, without those
+    in `silent` (end-of-text marks), which stand for no text.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, silent: Collection[int] = ()) -> None:
+        self._tokenizer = tokenizer
+        self._silent = frozenset(silent)
+        self._utf8 = codecs.getincrementaldecoder("utf-8")(errors="replace")
+
+    def push(self, token_id: int) -> str:
+        """The characters that this id completes; often one word, sometimes none."""
+        if token_id in self._silent:
+            return ""
+        return self._utf8.decode(self._tokenizer.token_bytes(token_id))
+
+    def flush(self) -> str:
+        """What an unfinished character at the end comes to."""
+        return self._utf8.decode(b"", final=True)
+
+
+def check_text(text: object, what: str) -> None:
+    """Raise UsageError unless `text` is a string of valid Unicode."""
+    if not isinstance(text, str):
+        raise UsageError(f"{what} must be a string, not {type(text).__name__}")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        unit = ord(text[error.start])
+        raise UsageError(
+            f"{what} is not valid Unicode: half a surrogate pair (U+{unit:04X}) at character "
+            f"{error.start}",
+            help="was it read with another encoding than it has? replace or drop the character",
+        ) from None
+
+
+def find_tokenizer(files: Mapping[str, Path], end_of_text: str | None) -> Tokenizer | None:
+    """Read the tokenizer among `files` (name to path), or None when they hold none.
+
+    `tokenizer.json` wins over `vocab.json` with `merges.txt`, which say nothing of special
+    tokens: there `end_of_text` is taken as one if the vocabulary has it. Raises
+    CheckpointError for files that cannot be read.
+    """
+    if "tokenizer.json" in files:
+        return _read_tokenizer_json(files["tokenizer.json"])
+    if "vocab.json" in files and "merges.txt" in files:
+        return _read_vocabulary(files["vocab.json"], files["merges.txt"], end_of_text)
+    return None
+
+
+def _read_tokenizer_json(file: Path) -> Tokenizer:
+    import tokenizers
+
+    try:
+        backend = tokenizers.Tokenizer.from_str(file.read_text(encoding="utf-8"))
+    except Exception as error:  # the library raises bare Exception for a malformed file
+        raise CheckpointError(f"cannot read the tokenizer {file}: {error}") from error
+    return Tokenizer(backend, str(file))
+
+
+def _read_vocabulary(vocabulary: Path, merges: Path, end_of_text: str | None) -> Tokenizer:
+    import tokenizers
+    from tokenizers import decoders, models, pre_tokenizers
+
+    try:
+        model = models.BPE.from_file(str(vocabulary), str(merges))
+    except Exception as error:  # as above
+        raise CheckpointError(
+            f"cannot read the tokenizer {vocabulary} with {merges}: {error}"
+        ) from error
+    backend = tokenizers.Tokenizer(model)
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    if end_of_text is not None and backend.token_to_id(end_of_text) is not None:
+        backend.add_special_tokens([end_of_text])
+    return Tokenizer(backend, f"{vocabulary} and {merges.name}")
+
+
+def _byte_level(decoder: Any) -> bool:
+    if not isinstance(decoder, dict):
+        return False
+    parts = decoder.get("decoders", [decoder])
+    return any(part.get("type") == "ByteLevel" for part in parts)
+
+
+@cache
+def _alphabet() -> dict[str, int]:
+    """The byte of each character that a byte-level vocabulary writes bytes with.
+
+    Printable Latin-1 stands for itself; the 68 other bytes, in order, are U+0100 onwards.
+    """
+    itself = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in set(itself)]
+    table = {chr(byte): byte for byte in itself}
+    table.update({chr(0x100 + n): byte for n, byte in enumerate(others)})
+    return table
