@@ -1,0 +1,1 @@
+"""Rewrites of the Core IR. `pipeline.py` says which run and in which order."""

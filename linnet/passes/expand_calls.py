@@ -1,0 +1,69 @@
+"""Put an op's body in the place of its call, wherever no kernel will run it.
+
+    %2 = call std.nn.softmax::softmax %1        ==>     the maps of softmax's body over %1
+
+`keep` says which calls stay (the plan knows the kernels). Bodies are expanded all the way
+down: an op in an op's body is kept or expanded by the same rule.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from linnet.ir.node import CallAttrs, Function, Graph, LoopAttrs, Node, toposort
+from linnet.ir.ops import Op
+from linnet.passes.rewrite import rewrite
+
+
+def expand_calls(graph: Graph, keep: Callable[[Node], bool]) -> Graph:
+    """Inline every CALL for which `keep` is false."""
+    return rewrite(graph, lambda node: _expand(node, keep))
+
+
+def _expand(node: Node, keep: Callable[[Node], bool]) -> Node:
+    match node.attrs:
+        case CallAttrs(function=function) if not keep(node):
+            return _inline(function, node, keep)
+        case LoopAttrs(condition=condition, body=body):
+            attrs = dataclasses.replace(
+                node.attrs,
+                condition=_expand_function(condition, keep),
+                body=_expand_function(body, keep),
+            )
+            return dataclasses.replace(node, attrs=attrs)
+    return node
+
+
+def _inline(function: Function, call: Node, keep: Callable[[Node], bool]) -> Node:
+    done: dict[int, Node] = {
+        id(arg): value for arg, value in zip(function.parameters, call.args, strict=True)
+    }
+    for node in toposort(function.results):
+        if id(node) in done:
+            continue
+        args = tuple(done[id(arg)] for arg in node.args)
+        placed = dataclasses.replace(node, args=args, origin=_placed_at(node, call))
+        done[id(node)] = _expand(placed, keep)
+    return done[id(function.result)]
+
+
+def _placed_at(node: Node, call: Node) -> object:
+    """The library's line stays (that is where the code is); the member path is the caller's."""
+    if node.origin is None or call.origin is None:
+        return call.origin
+    name = node.origin.name or call.origin.name
+    return dataclasses.replace(node.origin, path=call.origin.path, name=name)
+
+
+def _expand_function(function: Function, keep: Callable[[Node], bool]) -> Function:
+    done: dict[int, Node] = {}
+    for node in toposort((*function.parameters, *function.results)):
+        args = tuple(done[id(arg)] for arg in node.args)
+        placed = node if node.op is Op.ARG else dataclasses.replace(node, args=args)
+        done[id(node)] = _expand(placed, keep)
+    return dataclasses.replace(
+        function,
+        parameters=tuple(done[id(n)] for n in function.parameters),
+        results=tuple(done[id(n)] for n in function.results),
+    )

@@ -1,0 +1,168 @@
+"""What a plan is made of. Everything the emitter prints is decided here, nothing later.
+
+A plan is a list of steps over buffers. Each step is run by all threads together, with a
+barrier after it. Sizes are dims over the entry's symbolic sizes; they end as C expressions.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from linnet.dims import Dim
+from linnet.ir.expr import Expr, Index
+from linnet.ir.node import Graph, Node, Origin
+from linnet.plan.cards import Card
+
+
+class Space(enum.Enum):
+    """Where a buffer lives."""
+
+    ARENA = "arena"      # working memory of one call
+    INPUT = "input"      # the caller's array
+    RESULT = "result"    # the array handed back
+    WEIGHT = "weight"    # a parameter, laid out at load
+    STATE = "state"      # kept between calls
+
+
+@dataclass(eq=False)
+class Buffer:
+    """A block of memory. `index` is its place in the pointer table of its space (for ARENA:
+    its slot, set by the memory planner). `dims` are what a reader should see in a comment."""
+
+    name: str
+    space: Space
+    dtype: str
+    dims: tuple[Dim, ...]
+    index: int = -1
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """A tensor in a buffer: element (i0, i1, …) is at offset + Σ i_k * strides[k], in elements."""
+
+    buffer: Buffer
+    dims: tuple[Dim, ...]
+    offset: Dim
+    strides: tuple[Dim, ...]
+
+
+@dataclass(frozen=True)
+class WeightOrder:
+    """How a parameter must lie in memory. `layout` is "dense" or the name of a packing
+    function; `args` are the numbers it takes; `size` is in bytes."""
+
+    path: str
+    dtype: str
+    layout: str
+    args: tuple[int, ...]
+    size: int
+
+
+@dataclass(frozen=True)
+class KernelInstance:
+    """One C function made from a kernel template. Equal instances are emitted once a unit.
+
+    `consts` are op generics fixed at compile time, `sizes` those passed as int64 arguments,
+    `forms` says for each operand of the op how it is passed ("absent" when it is not)."""
+
+    card: Card
+    consts: tuple[tuple[str, int], ...]
+    sizes: tuple[str, ...]
+    forms: tuple[tuple[str, str], ...]
+    dtypes: tuple[tuple[str, str], ...]
+
+    @property
+    def symbol(self) -> str:
+        parts = [self.card.name]
+        parts += [f"{name.lower()}{value}" for name, value in self.consts]
+        parts += [form for _, form in self.forms if form in self.card.named_forms]
+        absent = [name for name, form in self.forms if form == "absent"]
+        parts += [f"no_{name}" for name in absent]
+        return "_".join(parts)
+
+
+@dataclass(frozen=True)
+class SizeArgument:
+    value: Dim
+
+
+@dataclass(frozen=True)
+class PointerArgument:
+    """The first element of a view, then the strides listed."""
+
+    view: View
+    strides: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class ScalarArgument:
+    """A scalar by value: an expression over rank-0 views."""
+
+    value: Expr
+    operands: tuple[View, ...]
+
+
+@dataclass(frozen=True)
+class ScratchArgument:
+    """This worker's slice of scratch memory; `floats` is how many f32 it must hold."""
+
+    floats: Dim
+
+
+Argument = SizeArgument | PointerArgument | ScalarArgument | ScratchArgument
+
+
+@dataclass(frozen=True, eq=False)
+class KernelStep:
+    kernel: KernelInstance
+    arguments: tuple[Argument, ...]
+    reads: tuple[View, ...]
+    writes: View
+    node: Node
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class LoopStep:
+    """A plain loop nest: `writes[indices] = body`. `parallel`: shared by the threads in
+    pieces of about `grain` elements, otherwise run by one of them."""
+
+    indices: tuple[Index, ...]
+    body: Expr
+    operands: tuple[View, ...]
+    writes: View
+    node: Node
+    parallel: bool
+    reason: str
+
+    @property
+    def reads(self) -> tuple[View, ...]:
+        return self.operands
+
+
+Step = KernelStep | LoopStep
+
+
+@dataclass(eq=False)
+class EntryPlan:
+    """One entry, ready to print. `slots` are the sizes in bytes of the arena's pieces."""
+
+    graph: Graph
+    steps: list[Step]
+    inputs: list[Buffer]
+    results: list[Buffer]
+    slots: list[Dim] = field(default_factory=list)
+    scratch: Dim = field(default_factory=lambda: Dim.const(0))
+
+
+@dataclass(eq=False)
+class UnitPlan:
+    """All entries of a unit and the tables they share."""
+
+    name: str
+    entries: list[EntryPlan]
+    weights: list[WeightOrder]
+    states: list[Node]
+    kernels: list[KernelInstance]
