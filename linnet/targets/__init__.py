@@ -1,0 +1,1 @@
+"""What a target can do, and which targets this machine can run."""
