@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from linnet.diag import Source, Span
@@ -662,8 +661,12 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 _LEAF_FIELDS = frozenset({"span", "name_span", "op_span", "kind_span", "source", "tokens"})
+_CHILD_FIELDS: dict[type[Node], tuple[str, ...]] = {}
 
 
-@cache
 def _child_fields(kind: type[Node]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind) if field.name not in _LEAF_FIELDS)
+    names = _CHILD_FIELDS.get(kind)
+    if names is None:
+        names = tuple(field.name for field in fields(kind) if field.name not in _LEAF_FIELDS)
+        _CHILD_FIELDS[kind] = names
+    return names
