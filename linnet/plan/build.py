@@ -1,0 +1,483 @@
+"""Turn one entry's graph into steps over buffers.
+
+In running order, every node gets a place: a leaf has one, a move of data becomes a view
+where strides can say it, a call becomes a kernel step, and what is left becomes a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from linnet.dims import Dim, Facts, Sym
+from linnet.errors import LinnetError
+from linnet.ir.expr import Load, Reduce, walk
+from linnet.ir.node import CallAttrs, Function, Graph, MapAttrs, Named, Node, toposort
+from linnet.ir.ops import ITEM_SIZES, Op
+from linnet.passes import pipeline
+from linnet.plan import views
+from linnet.plan.cards import Card, Match, evaluate, match, size_values
+from linnet.plan.lengths import prefix_lengths
+from linnet.plan.memory import plan_memory
+from linnet.plan.order import Order, identity, operand_position, order, peel
+from linnet.plan.types import (
+    Argument,
+    Buffer,
+    EntryPlan,
+    KernelInstance,
+    KernelStep,
+    LoopStep,
+    PointerArgument,
+    ScalarArgument,
+    ScratchArgument,
+    SizeArgument,
+    Space,
+    Step,
+    UnitPlan,
+    View,
+    WeightOrder,
+)
+
+SMALL = 4096
+"""Scalar operations below which a loop is not worth sharing between threads."""
+
+
+def plan_unit(name: str, graphs: list[Graph], policy: str) -> UnitPlan:
+    """Plan all entries of a unit; weights, states and kernels are shared between them."""
+    tables = _Tables()
+    entries = [plan_entry(graph, policy, tables) for graph in graphs]
+    return UnitPlan(
+        name=name,
+        entries=entries,
+        weights=list(tables.weights),
+        states=list(tables.states.values()),
+        kernels=list(tables.kernels),
+    )
+
+
+def plan_entry(graph: Graph, policy: str, tables: _Tables) -> EntryPlan:
+    """Choose kernels, run the passes, place every node, plan the memory."""
+    facts = entry_facts(graph)
+    matches: dict[int, Match] = {}
+
+    def keep(call: Node) -> bool:
+        assert isinstance(call.attrs, CallAttrs)
+        key = id(call.attrs.function)
+        if key not in matches:
+            matches[key] = match(call, facts, policy)
+        return matches[key].card is not None
+
+    graph = pipeline.run(graph, keep)
+    planner = _Planner(graph, facts, matches, tables)
+    plan = planner.plan()
+    plan_memory(plan, facts)
+    return plan
+
+
+def entry_facts(graph: Graph) -> Facts:
+    """What holds for the sizes once the call boundary has let them in."""
+    facts = Facts()
+    for size in graph.sizes:
+        facts = facts.declared(Sym(size))
+    return facts.extended(graph.clauses)
+
+
+@dataclass
+class _Tables:
+    """What the entries of a unit share, in order of first use."""
+
+    weights: dict[WeightOrder, Buffer] = field(default_factory=dict)
+    states: dict[str, Node] = field(default_factory=dict)
+    state_buffers: dict[str, Buffer] = field(default_factory=dict)
+    kernels: dict[KernelInstance, None] = field(default_factory=dict)
+
+    def weight(self, order: WeightOrder, dims: tuple[Dim, ...]) -> Buffer:
+        if order not in self.weights:
+            name = order.path.replace(".", "_")
+            if order.layout != "dense":
+                name += "_packed"
+            self.weights[order] = Buffer(
+                name, Space.WEIGHT, order.dtype, dims, len(self.weights)
+            )
+        return self.weights[order]
+
+    def state(self, node: Node) -> Buffer:
+        assert isinstance(node.attrs, Named)
+        path = node.attrs.name
+        if path not in self.states:
+            self.states[path] = node
+            self.state_buffers[path] = Buffer(
+                path.replace(".", "_"),
+                Space.STATE,
+                node.type.dtype,
+                node.type.dims,
+                len(self.state_buffers),
+            )
+        return self.state_buffers[path]
+
+
+class _Planner:
+    """Places the nodes of one graph, in running order."""
+
+    def __init__(
+        self, graph: Graph, facts: Facts, matches: Mapping[int, Match], tables: _Tables
+    ) -> None:
+        self.facts = facts
+        self.matches = matches
+        self.tables = tables
+        cards = {
+            id(n): card for n in _calls(graph) if (card := self._match(n).card) is not None
+        }
+        self.order: Order = order(graph, cards)
+        self.graph = self.order.graph
+        self.plan_ = EntryPlan(self.graph, [], [], [])
+        self.places: dict[int, View] = {}
+        self.homes: dict[int, Buffer] = {}
+        self.names: dict[str, int] = {}
+        self.scalars: dict[int, Node] = {}       # rank-0 maps, computed where they are used
+        self.lengths: dict[int, Node | None] = {}
+
+    def _match(self, call: Node) -> Match:
+        assert isinstance(call.attrs, CallAttrs)
+        return self.matches[id(call.attrs.function)]
+
+    def plan(self) -> EntryPlan:
+        for position, node in enumerate(self.graph.inputs):
+            assert isinstance(node.attrs, Named)
+            buffer = self._buffer(node, Space.INPUT, name=node.attrs.name, index=position)
+            self.plan_.inputs.append(buffer)
+            self.places[id(node)] = views.dense(buffer)
+        for position, node in enumerate(self.graph.results):
+            base = peel(node)
+            name = base.origin.name if base.origin is not None and base.origin.name else "result"
+            buffer = self._buffer(base, Space.RESULT, name=name, index=position)
+            self.plan_.results.append(buffer)
+            self.homes[id(base)] = buffer
+        for node in self.order.nodes:
+            if id(node) in self.order.homes:
+                self.homes[id(node)] = self._state_buffer(self.order.homes[id(node)], node)
+            self._place(node)
+        self.plan_.steps = _without_dead(self.plan_.steps)
+        return self.plan_
+
+    # --- placing ------------------------------------------------------------------------
+
+    def _place(self, node: Node) -> None:
+        match node.op:
+            case Op.INPUT | Op.PARAM:
+                pass                             # a weight is laid out when it is asked for
+            case Op.STATE:
+                self.places[id(node)] = views.dense(self.tables.state(node))
+            case Op.RESHAPE:
+                self._place_reshape(node)
+            case Op.MAP:
+                self._place_map(node)
+            case Op.CALL:
+                self._call(node)
+            case _:
+                raise LinnetError(
+                    f"{self.graph.name}: `while` is checked but not compiled by this version",
+                    help="express the loop with `static for`, or run it step by step",
+                )
+
+    def _place_reshape(self, node: Node) -> None:
+        (arg,) = node.args
+        if arg.op is Op.PARAM or (not arg.type.dims and id(arg) in self.scalars):
+            self.view(arg)
+        view = views.reshaped(self.view(arg), node.type.dims)
+        if view is None:
+            copy = views.dense(self._copy(arg, "its rows must lie side by side"))
+            view = views.reshaped(copy, node.type.dims)
+            assert view is not None
+        self.places[id(node)] = view
+
+    def _place_map(self, node: Node) -> None:
+        assert isinstance(node.attrs, MapAttrs)
+        forced = id(node) in self.order.copies or id(node) in self.homes
+        if forced or not self._is_lazy(node):
+            self._loop(node, "no kernel: a loop over its elements")
+
+    def _is_lazy(self, node: Node) -> bool:
+        """Moves and small scalars cost nothing until somebody asks for them."""
+        assert isinstance(node.attrs, MapAttrs)
+        if not node.type.dims:
+            reads_state = any(a.op is Op.STATE for a in node.args)
+            reduces = any(isinstance(e, Reduce) for e in walk(node.attrs.body))
+            if not reads_state and not reduces:
+                self.scalars[id(node)] = node
+                return True
+            return False
+        if isinstance(node.attrs.body, Load):
+            base = node.args[node.attrs.body.operand]
+            if base.op is Op.PARAM:
+                return self._mapped_param(node, base) is not None
+            view = views.mapped(node.attrs, self.view(base), self.facts)
+            if view is not None:
+                self.places[id(node)] = view
+                return True
+        return False
+
+    def _mapped_param(self, node: Node, base: Node) -> View | None:
+        """A move of a weight as a view, without asking for the weight yet."""
+        assert isinstance(node.attrs, MapAttrs)
+        ghost = Buffer("", Space.WEIGHT, base.type.dtype, base.type.dims)
+        return views.mapped(node.attrs, views.dense(ghost), self.facts)
+
+    def view(self, node: Node) -> View:
+        """Where a node's elements are; computes them now if that was put off."""
+        place = self.places.get(id(node))
+        if place is not None:
+            return place
+        match node.op:
+            case Op.PARAM:
+                place = views.dense(self._dense_weight(node))
+            case Op.MAP if not node.type.dims:
+                self._loop(node, "a scalar that a loop reads")
+                return self.places[id(node)]
+            case Op.MAP:
+                assert isinstance(node.attrs, MapAttrs)
+                mapped = views.mapped(node.attrs, self.view(node.args[0]), self.facts)
+                assert mapped is not None
+                place = mapped
+            case _:
+                raise AssertionError(f"{node.op} has no place")
+        self.places[id(node)] = place
+        return place
+
+    def _dense_weight(self, node: Node) -> Buffer:
+        assert isinstance(node.attrs, Named)
+        size = views.product(node.type.dims).value * ITEM_SIZES[node.type.dtype]
+        weight = WeightOrder(node.attrs.name, node.type.dtype, "dense", (), size)
+        return self.tables.weight(weight, node.type.dims)
+
+    def _state_buffer(self, path: str, node: Node) -> Buffer:
+        leaf = Node(Op.STATE, (), node.type, Named(path), node.origin)
+        return self.tables.state(leaf)
+
+    # --- steps --------------------------------------------------------------------------
+
+    def _loop(self, node: Node, reason: str) -> Buffer:
+        assert isinstance(node.attrs, MapAttrs)
+        operands = tuple(self.view(arg) for arg in node.args)
+        buffer = self.homes.get(id(node)) or self._buffer(node, Space.ARENA)
+        place = views.dense(buffer)
+        step = LoopStep(
+            indices=node.attrs.indices,
+            body=node.attrs.body,
+            operands=operands,
+            writes=place,
+            node=node,
+            parallel=_is_large(node.attrs),
+            reason=reason,
+        )
+        self.plan_.steps.append(step)
+        self.places[id(node)] = place
+        return buffer
+
+    def _copy(self, node: Node, reason: str) -> Buffer:
+        move = identity(node)
+        return self._loop(move, reason)
+
+    def _call(self, node: Node) -> None:
+        assert isinstance(node.attrs, CallAttrs)
+        match_ = self._match(node)
+        card = match_.card
+        assert card is not None
+        function = node.attrs.function
+        sizes = size_values(function.generics)
+        consts = tuple(
+            (name, dim.value)
+            for name, dim in sizes.items()
+            if dim.is_const and name not in card.runtime
+        )
+        fixed = {name for name, _ in consts}
+        free = tuple(name for name in sizes if name not in fixed)
+        arguments: list[Argument] = [SizeArgument(sizes[name]) for name in free]
+        reads: list[View] = []
+        forms: list[tuple[str, str]] = []
+        given = _given(node, function)
+        overwritten: View | None = None
+        for operand in card.operands:
+            arg = given.get(operand.name)
+            if arg is None:
+                forms.append((operand.name, "absent"))
+                continue
+            if operand.name == card.in_place:
+                form, argument = "dense", self._overwritten(node, arg)
+                overwritten = argument.view
+            else:
+                form, argument = self._operand(arg, operand.layouts)
+            forms.append((operand.name, form))
+            arguments.append(argument)
+            reads += _read_by(argument)
+        if overwritten is None:
+            buffer = self.homes.get(id(node)) or self._buffer(node, Space.ARENA)
+            writes = views.dense(buffer)
+            arguments.append(PointerArgument(writes))
+        else:
+            writes = overwritten
+        if card.scratch is not None:
+            floats = evaluate(card.scratch, function.generics)
+            arguments.append(ScratchArgument(floats))
+            self.plan_.scratch = self.plan_.scratch.maximum(floats * 4)
+        dtypes = tuple(
+            (name, value) for name, value in function.generics.items() if isinstance(value, str)
+        )
+        instance = KernelInstance(card, consts, free, tuple(forms), dtypes)
+        self.tables.kernels.setdefault(instance)
+        self.plan_.steps.append(
+            KernelStep(instance, tuple(arguments), tuple(reads), writes, node, match_.reason)
+        )
+        self.places[id(node)] = writes
+
+    def _overwritten(self, call: Node, arg: Node) -> PointerArgument:
+        """The memory an in-place kernel writes: the state itself, or a copy of the operand."""
+        if id(call) in self.order.in_place:
+            return PointerArgument(self.view(arg))
+        home = self.homes.get(id(call))
+        move = identity(arg)
+        if home is not None:
+            self.homes[id(move)] = home
+        return PointerArgument(views.dense(self._loop(move, "the old value is still needed")))
+
+    # --- operands -----------------------------------------------------------------------
+
+    def _operand(self, arg: Node, layouts: tuple[str, ...]) -> tuple[str, Argument]:
+        """The first layout that fits without moving data; else a copy for the first that can
+        take one."""
+        for layout in layouts:
+            argument = self._as_layout(arg, layout)
+            if argument is not None:
+                return layout.split(":")[0], argument
+        layout = next(form for form in layouts if form in ("dense", "rows", "strided"))
+        copy = views.dense(self._copy(arg, f"the kernel wants it {layout}"))
+        self.places[id(arg)] = copy
+        argument = self._as_layout(arg, layout)
+        assert argument is not None
+        return layout, argument
+
+    def _as_layout(self, arg: Node, layout: str) -> Argument | None:
+        if layout.startswith("packed:"):
+            return self._packed(arg, layout.removeprefix("packed:"))
+        if layout == "scalar":
+            return self._scalar(arg)
+        if layout == "lengths":
+            return self._lengths(arg)
+        view = self.view(arg)
+        if layout == "dense" and views.is_dense(view):
+            return PointerArgument(view)
+        if layout == "rows":
+            stride = views.row_stride(view)
+            return None if stride is None else PointerArgument(view, (stride,))
+        if layout == "strided" and views.last_contiguous(view):
+            return PointerArgument(view, view.strides[:-1])
+        return None
+
+    def _packed(self, arg: Node, function: str) -> PointerArgument | None:
+        """A weight (or a transposed view of one) laid out for the kernel at load."""
+        base, strides, offset = arg, views.dense_strides(arg.type.dims), Dim.const(0)
+        if arg.op is Op.MAP and isinstance(arg.attrs, MapAttrs) and arg.args[0].op is Op.PARAM:
+            view = self._mapped_param(arg, arg.args[0]) if _is_load(arg.attrs) else None
+            if view is None:
+                return None
+            base, strides, offset = arg.args[0], view.strides, view.offset
+        if base.op is not Op.PARAM or offset != Dim.const(0) or arg.type.rank != 2:
+            return None
+        assert isinstance(base.attrs, Named)
+        rows, columns = (dim.value for dim in arg.type.dims)
+        steps = tuple(stride.value for stride in strides)
+        weight = WeightOrder(
+            path=base.attrs.name,
+            dtype=arg.type.dtype,
+            layout=function,
+            args=(rows, columns, *steps),
+            size=packed_bytes(rows, columns, arg.type.dtype),
+        )
+        return PointerArgument(views.dense(self.tables.weight(weight, arg.type.dims)))
+
+    def _scalar(self, arg: Node) -> ScalarArgument:
+        if id(arg) in self.scalars and isinstance(arg.attrs, MapAttrs):
+            operands = tuple(self.view(a) for a in arg.args)
+            return ScalarArgument(arg.attrs.body, operands)
+        return ScalarArgument(Load(arg.type.dtype, 0, ()), (self.view(arg),))
+
+    def _lengths(self, mask: Node) -> PointerArgument | None:
+        if id(mask) not in self.lengths:
+            lengths = prefix_lengths(mask)
+            self.lengths[id(mask)] = lengths
+            if lengths is not None:
+                self._loop(lengths, "a mask that is a prefix, as a number of keys")
+        lengths = self.lengths[id(mask)]
+        if lengths is None:
+            return None
+        view = self.places[id(lengths)]
+        strides = view.strides if lengths.type.rank == 2 else (Dim.const(0), *view.strides)
+        return PointerArgument(view, strides)
+
+    # --- buffers ------------------------------------------------------------------------
+
+    def _buffer(
+        self, node: Node, space: Space, name: str | None = None, index: int = -1
+    ) -> Buffer:
+        wanted = name or (node.origin.name if node.origin is not None else "") or node.op.value
+        return Buffer(
+            self._unique(wanted), space, node.type.dtype, node.type.dims, index, node.origin
+        )
+
+    def _unique(self, name: str) -> str:
+        count = self.names.get(name, 0)
+        self.names[name] = count + 1
+        return name if count == 0 else f"{name}_{count}"
+
+
+def _without_dead(steps: list[Step]) -> list[Step]:
+    """Drop steps whose working memory nobody reads (a mask that became lengths)."""
+    kept: list[Step] = []
+    read: set[int] = set()
+    for step in reversed(steps):
+        if step.writes.buffer.space is Space.ARENA and id(step.writes.buffer) not in read:
+            continue
+        read.update(id(view.buffer) for view in step.reads)
+        kept.append(step)
+    return kept[::-1]
+
+
+def packed_bytes(rows: int, columns: int, dtype: str) -> int:
+    """Bytes of a [rows, columns] weight in panels of 64 rows, the last one padded."""
+    return -(-rows // 64) * 64 * columns * ITEM_SIZES[dtype]
+
+
+def _calls(graph: Graph) -> list[Node]:
+    return [n for n in toposort(graph.outputs()) if n.op is Op.CALL]
+
+
+def _given(node: Node, function: Function) -> dict[str, Node]:
+    names = [p.attrs.name for p in function.parameters if isinstance(p.attrs, Named)]
+    return dict(zip(names, node.args, strict=True))
+
+
+def _is_load(attrs: MapAttrs) -> bool:
+    return isinstance(attrs.body, Load)
+
+
+def _read_by(argument: Argument) -> tuple[View, ...]:
+    match argument:
+        case PointerArgument(view=view):
+            return (view,)
+        case ScalarArgument(operands=operands):
+            return operands
+    return ()
+
+
+def _is_large(attrs: MapAttrs) -> bool:
+    """Whether a loop is worth sharing. Symbolic sizes may be large, so they are."""
+    work = Dim.const(1)
+    for index in attrs.indices:
+        work = work * index.domain
+    inner = Dim.const(1)
+    for expr in walk(attrs.body):
+        if isinstance(expr, Reduce):
+            for index in expr.indices:
+                inner = inner * index.domain
+    work = work * inner
+    return not work.is_const or work.value * len(list(walk(attrs.body))) > SMALL
