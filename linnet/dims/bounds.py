@@ -65,13 +65,13 @@ class Bounds:
             return True
         if self.level >= _NESTED:
             return False
-        outer, self._tries = self._tries, 0
+        if self.level == 0:  # questions inside this one share its budget
+            self._tries = 0
         self.level += 1
         try:
             return self._combine(dim, _STEPS) or self._by_cases(dim, _STEPS)
         finally:
             self.level -= 1
-            self._tries = outer
 
     def _at_least_zero(self, dim: Dim) -> bool:
         low = self.interval(dim)[0]
@@ -79,6 +79,8 @@ class Bounds:
 
     def interval(self, dim: Dim) -> Interval:
         """Bounds of a sum from the bounds of its terms (R8)."""
+        if dim.poisoned:
+            return None, None
         low: int | None = 0
         high: int | None = 0
         for c, product in dim.terms:
@@ -129,7 +131,16 @@ class Bounds:
             return None, None
         # Not negative, and not zero where the quotient is defined: at least 1.
         divisor = (max(right[0], 1), right[1])
-        return _div_interval(left, divisor) if isinstance(atom, Div) else _mod(left, divisor)
+        if not isinstance(atom, Div):
+            return _mod_interval(left, divisor)
+        low, high = _div_interval(left, divisor)
+        return 1 if low == 0 and self._reaches_one(atom, left[0]) else low, high
+
+    def _reaches_one(self, atom: Div, low: int | None) -> bool:
+        """A positive multiple of the divisor has it at least once, and so has a larger size."""
+        if low is not None and low >= 1 and (atom.left, atom.right) in self._known.multiples:
+            return True
+        return self.nonnegative(atom.left - atom.right)
 
     def _operand(self, dim: Dim) -> Interval:
         low, high = self.interval(dim)
@@ -251,7 +262,7 @@ def _div_interval(left: Interval, divisor: tuple[int, int | None]) -> Interval:
     return low, high
 
 
-def _mod(left: Interval, divisor: tuple[int, int | None]) -> Interval:
+def _mod_interval(left: Interval, divisor: tuple[int, int | None]) -> Interval:
     """Bounds of a floor remainder by a divisor that is at least 1."""
     high = None if divisor[1] is None else max(divisor[1] - 1, 0)
     if left[0] is not None and left[0] >= 0:

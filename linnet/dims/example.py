@@ -20,8 +20,13 @@ _RANDOM = 400  # pseudo-random assignments after it
 _LARGEST = 24  # largest random size above a lower bound
 
 
-def find_example(clause: Clause, facts: Facts) -> dict[str, int] | None:
-    """Sizes by name (`*name` for the element count of a pack), the smaller ones first."""
+def find_example(
+    clause: Clause, facts: Facts, *, zero_divisors: bool = True
+) -> dict[str, int] | None:
+    """Sizes by name (`*name` for the element count of a pack), the smaller ones first.
+
+    Without `zero_divisors`, sizes that make a divisor of the claim zero are passed over.
+    """
     if clause.left.poisoned or clause.right.poisoned:
         return None
     relevant = _connected(clause, facts.clauses)
@@ -29,9 +34,12 @@ def find_example(clause: Clause, facts: Facts) -> dict[str, int] | None:
     solved = facts.reasoner.known.solved
     free = [u for u in unknowns if not (isinstance(u, Sym) and u in solved)]
     bound = [(u, solved[u]) for u in unknowns if isinstance(u, Sym) and u in solved]
-    for sizes in _assignments([_candidates(u, facts) for u in free]):
+    numbers = _numbers([clause, *relevant])
+    for sizes in _assignments([_candidates(u, facts, numbers) for u in free]):
         values: dict[Sym | Pack, int] = dict(zip(free, sizes, strict=True))
         if not _complete(values, bound) or clause.holds(values):
+            continue
+        if not (zero_divisors or _defined(clause, values)):
             continue
         if all(fact.holds(values) for fact in relevant):
             return _named(values)
@@ -60,7 +68,22 @@ def _unknowns(clauses: Iterable[Clause]) -> list[Sym | Pack]:
     return sorted(found, key=lambda u: (u.name, u.uid, isinstance(u, Pack)))
 
 
-def _candidates(unknown: Sym | Pack, facts: Facts) -> list[int]:
+def _defined(clause: Clause, values: dict[Sym | Pack, int]) -> bool:
+    try:
+        clause.left.evaluate(values)
+        clause.right.evaluate(values)
+    except ZeroDivisionError:
+        return False
+    return True
+
+
+def _numbers(clauses: Iterable[Clause]) -> list[int]:
+    """The constants the clauses compare with, and their neighbours."""
+    found = {abs(d.constant) for clause in clauses for d in (clause.left, clause.right)}
+    return [n + i for n in sorted(found) if n > 1 for i in (-1, 0, 1)]
+
+
+def _candidates(unknown: Sym | Pack, facts: Facts, numbers: Sequence[int]) -> list[int]:
     """Sizes to try, the most telling ones first; 1 and 0 hide differences and come late."""
     atom: Atom = unknown if isinstance(unknown, Sym) else Numel(unknown)
     known = facts.reasoner.known
@@ -68,7 +91,7 @@ def _candidates(unknown: Sym | Pack, facts: Facts) -> list[int]:
     sizes = [2, 3, 1, 0, 4, 5, 6, 7, 8] if low == 0 else [low, low + 1, low + 2]
     if high is not None:
         sizes = [high, *sizes, high - 1]
-    sizes += [low + i for i in range(_LARGEST + 1)]
+    sizes += [*numbers, *(low + i for i in range(_LARGEST + 1))]
     allowed = [s for s in sizes if s >= low and (high is None or s <= high)]
     return list(dict.fromkeys(allowed))
 

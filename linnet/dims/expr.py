@@ -19,7 +19,8 @@ from typing import Any, TypeAlias
 I64_MIN, I64_MAX = -(2**63), 2**63 - 1
 MAX_TERMS = 256  # a sum of more products is given up on
 MAX_DEGREE = 64  # so is a product of more atoms
-MAX_DEPTH = 40  # and a quotient inside a quotient inside ... deeper than this
+MAX_DEPTH = 40  # so is a quotient inside a quotient inside ... deeper than this
+MAX_SIZE = 2000  # and whatever takes more atoms to write down
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ Term: TypeAlias = tuple[int, Monomial]
 class Dim:
     """One dimension. Build it with `const`, `sym`, `numel` and the operators; never directly."""
 
-    __slots__ = ("_hash", "_key", "_packs", "_symbols", "depth", "poisoned", "terms")
+    __slots__ = ("_hash", "_key", "_packs", "_symbols", "depth", "poisoned", "size", "terms")
 
     terms: tuple[Term, ...]
     """(coefficient, atoms) pairs, higher degrees first, the constant last; no zero coefficient."""
@@ -94,10 +95,12 @@ class Dim:
     """True when the arithmetic left i64 or the size limits."""
     depth: int
     """Levels of quotients, remainders, minima and maxima inside one another."""
+    size: int
+    """Terms and atoms written out in full."""
 
-    def __init__(self, terms: tuple[Term, ...], *, depth: int = 0, poisoned: bool = False) -> None:
+    def __init__(self, terms: tuple[Term, ...], *, poisoned: bool = False) -> None:
         self.terms = terms
-        self.depth = depth
+        self.depth, self.size = _extent(terms)
         self.poisoned = poisoned
         self._hash = 0 if poisoned else hash(terms)
         self._key: str | None = None
@@ -314,6 +317,18 @@ class Dim:
         return f"Dim({self})"
 
 
+def _extent(terms: tuple[Term, ...]) -> tuple[int, int]:
+    """Depth and size of a sum of `terms`."""
+    depth, size = 0, len(terms)
+    for _, product in terms:
+        for atom in product:
+            size += 1
+            if not isinstance(atom, (Sym, Numel)):
+                depth = max(depth, 1 + atom.left.depth, 1 + atom.right.depth)
+                size += atom.left.size + atom.right.size
+    return depth, size
+
+
 ZERO = Dim(())
 POISONED = Dim((), poisoned=True)
 
@@ -332,8 +347,11 @@ def _const(n: int) -> Dim:
 
 @lru_cache(maxsize=16384)
 def _atom(atom: Atom) -> Dim:
-    depth = 0 if isinstance(atom, (Sym, Numel)) else 1 + max(atom.left.depth, atom.right.depth)
-    return POISONED if depth > MAX_DEPTH else Dim(((1, (atom,)),), depth=depth)
+    return _limited(Dim(((1, (atom,)),)))
+
+
+def _limited(dim: Dim) -> Dim:
+    return POISONED if dim.depth > MAX_DEPTH or dim.size > MAX_SIZE else dim
 
 
 def atom_key(atom: Atom) -> str:
@@ -367,14 +385,10 @@ def collect(sums: Mapping[Monomial, int]) -> Dim:
         return POISONED
     if len(products) > 1:
         products.sort(key=term_order)
-    depth = 0
     for product in products:
         if not I64_MIN <= sums[product] <= I64_MAX or len(product) > MAX_DEGREE:
             return POISONED
-        for atom in product:
-            if not isinstance(atom, (Sym, Numel)):
-                depth = max(depth, 1 + atom.left.depth, 1 + atom.right.depth)
-    return Dim(tuple((sums[p], p) for p in products), depth=depth)
+    return _limited(Dim(tuple((sums[p], p) for p in products)))
 
 
 def _linear(left: Dim, sign: int, right: Dim) -> Dim:

@@ -31,7 +31,7 @@ class Known:
     nonzero: list[Dim] = field(default_factory=list)
     """Sums of unknown sign that are not 0."""
     divisors: set[Dim] = field(default_factory=set)
-    """Divisors inside recorded clauses. They are not zero: dividing by zero makes a clause false."""
+    """Divisors inside recorded clauses. Not zero: a clause that divides by zero is false."""
 
     def lower(self, atom: Atom) -> int | None:
         """The recorded or inborn lower bound of an atom."""

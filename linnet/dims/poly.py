@@ -21,6 +21,27 @@ def without(product: Monomial, factor: Monomial) -> Monomial | None:
     return tuple(rest)
 
 
+def common_factor(*dims: Dim) -> Monomial:
+    """The atoms that every term of every dimension shares, as often as all of them do."""
+    products = [product for dim in dims for _, product in dim.terms]
+    shared: Monomial = min(products, key=len, default=())
+    for product in products:
+        rest = list(product)
+        kept = []
+        for atom in shared:
+            if atom in rest:
+                rest.remove(atom)
+                kept.append(atom)
+        shared = tuple(kept)
+    return shared
+
+
+def cofactor(dim: Dim, factor: Monomial) -> Dim:
+    """`dim / factor` for a `factor` that all its terms share."""
+    rest = ((c, without(product, factor)) for c, product in dim.terms)
+    return collect({product: c for c, product in rest if product is not None})
+
+
 def divide(dim: Dim, divisor: Dim) -> tuple[Dim, Dim]:
     """`(q, r)` with `dim == q * divisor + r`; `q` takes what divides without a fraction.
 

@@ -198,5 +198,5 @@ def _doubt(clause: Clause, facts: Facts) -> Dim:
 
 
 def _not_proved(clause: Clause, facts: Facts) -> Verdict:
-    example = find_example(clause, facts)
+    example = find_example(clause, facts, zero_divisors=False)
     return Unknown(_doubt(clause, facts)) if example is None else Refuted(example)

@@ -67,7 +67,7 @@ def _settle(reasoner: Reasoner) -> None:
     """Bring the values of solved symbols into normal form, now that all facts are known."""
     reasoner.forget()
     values = {s: reasoner.rewriter.normalise(v) for s, v in reasoner.known.solved.items()}
-    reasoner.known.solved.update(values)
+    reasoner.known.solved.update({s: v for s, v in values.items() if not v.poisoned})
     reasoner.forget()
 
 
@@ -182,13 +182,13 @@ class _Recorder:
         dim = exact_quotient(dim, scale)
         self._divisibility(dim)
         symbol = self._solvable_symbol(dim)
-        if symbol is not None:
+        if symbol is not None and not _solve(dim, symbol).poisoned:
             raise Solved(symbol, _solve(dim, symbol))
         atom = next((a for a in sorted_compounds(dim) if _alone(dim, a)), None)
-        if atom is None:
+        value = dim if atom is None else _solve(dim, atom)
+        if atom is None or value.poisoned:
             self._known.zeros.append(dim)
             return
-        value = _solve(dim, atom)
         if isinstance(atom, Div) and self._reasoner.rewriter.is_multiple(atom.left, atom.right):
             # x / d == v with an exact quotient says more as x == d * v.
             self._zero(self._reasoner.rewriter.normalise(atom.left - atom.right * value))

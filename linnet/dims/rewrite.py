@@ -25,7 +25,7 @@ from linnet.dims.expr import (
     collect,
 )
 from linnet.dims.known import Known
-from linnet.dims.poly import divide, exact, without
+from linnet.dims.poly import cofactor, common_factor, divide, exact, without
 
 _FOLDS = 64  # quotients folded back in one expression
 _CHAIN = 3  # divisibility facts used one after another for one quotient
@@ -100,6 +100,12 @@ class Rewriter:
             quotient, rest = self._split(left, right)
             if not rest.terms or self._in_range(rest, right):
                 return quotient if isinstance(atom, Div) else rest
+            common = common_factor(rest, right)
+            if common:  # x*a / (x*b) is a / b, and x*a % (x*b) is x * (a % b), for x not zero
+                rest, right = cofactor(rest, common), cofactor(right, common)
+                scale = collect({common: 1})
+                inner = self._divided(atom, rest, right)
+                return quotient + inner if isinstance(atom, Div) else scale * inner
         if isinstance(atom, Div):
             return quotient + self._replaced(rest.floordiv(right))
         return self._replaced(rest.mod(right))
@@ -145,6 +151,8 @@ class Rewriter:
 
     def _quotient(self, dim: Dim, divisor: Dim, chain: int) -> Dim | None:
         """`dim / divisor` if the facts make every term a multiple of it, else None."""
+        if dim.poisoned:
+            return None
         total = ZERO
         for c, product in dim.terms:
             part = self._term_quotient(collect({product: c}), divisor, chain)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linnet.dims.clause import Clause
-from linnet.dims.expr import Dim, Mod, Monomial, atom_key, collect, content, exact_quotient
+from linnet.dims.expr import Dim, Mod, atom_key, collect, content, exact_quotient
 from linnet.dims.facts import Facts
-from linnet.dims.poly import without
+from linnet.dims.poly import cofactor, common_factor
 from linnet.dims.prove import holds, never
 from linnet.dims.record import divisors
 
@@ -20,8 +20,13 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
 def suggest(clause: Clause, facts: Facts) -> str | None:
-    """The `where` item (or items) to add, e.g. `W % P == 0`; None if none was found."""
-    if clause.left.poisoned or clause.right.poisoned or never(clause, facts):
+    """The `where` item (or items) to add, e.g. `W % P == 0`.
+
+    None if the claim holds, can never hold, or no item was found that would do.
+    """
+    if clause.left.poisoned or clause.right.poisoned:
+        return None
+    if holds(clause, facts) or never(clause, facts):
         return None
     for items in _candidates(clause, facts):
         if _acceptable(items, facts) and holds(clause, facts.extended(items)):
@@ -68,10 +73,10 @@ def _goals(clause: Clause, gap: Dim, facts: Facts) -> Iterator[list[Clause]]:
         rest = gap if clause.op in (">", ">=") else -gap
         if clause.op in (">", "<"):
             rest = rest - 1
-        yield [_at_least_zero(rest)]
-        for item in positive:
-            yield [item]
-        yield positive
+        plain = [[_at_least_zero(rest)]]
+        signs = [[item] for item in positive] + [positive]
+        # Of a quotient, `H > 0` says more to a reader than `H / N > 0`.
+        yield from [*signs, *plain] if rest.depth else [*plain, *signs]
         for item in exact:
             yield [item, *positive]
     yield [Clause.of(clause.op, clause.left, clause.right)]
@@ -90,16 +95,7 @@ def _remainders(gap: Dim, facts: Facts) -> list[Mod]:
 
 def _without_common_factor(gap: Dim) -> Dim:
     """`gap` divided by its content and by the atoms that all its terms share."""
-    shared: Monomial = gap.terms[0][1] if gap.terms else ()
-    for _, product in gap.terms:
-        shared = tuple(a for i, a in enumerate(shared) if _count_allows(shared[: i + 1], product))
-    scale = max(content(gap), 1)
-    rest = {without(product, shared) or (): c // scale for c, product in gap.terms}
-    return collect(rest)
-
-
-def _count_allows(prefix: Monomial, product: Monomial) -> bool:
-    return prefix.count(prefix[-1]) <= product.count(prefix[-1])
+    return cofactor(exact_quotient(gap, max(content(gap), 1)), common_factor(gap))
 
 
 def _sides(gap: Dim) -> tuple[Dim, Dim]:
