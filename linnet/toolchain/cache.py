@@ -103,20 +103,23 @@ class Cache:
         """The folder that is written to now; None before a private one had to be made."""
         return self._private or self._shared
 
+    def folder(self, name: str) -> Path:
+        """Return the folder `name` in the cache, for a tool's own use. Raises OSError."""
+        if self.root is None:
+            raise FileNotFoundError(self._reason)
+        return _make_folder(self.root, name)
+
     # -- artefacts ---------------------------------------------------------------------------
 
     def get(self, key: str) -> Entry | None:
         """Return the artefact of `key`, its files verified, or None.
 
-        A damaged artefact is discarded, so that the next `put` replaces it.
+        A damaged artefact counts as absent; building it anew replaces it.
         """
         for root in self._roots():
-            folder = root / "artefacts" / key
-            entry = _verified(key, folder)
+            entry = _verified(key, root / "artefacts" / key)
             if entry is not None:
                 return entry
-            if os.path.lexists(folder):
-                _discard(folder, root)
         return None
 
     def put(self, key: str, files: Mapping[str, bytes | Path]) -> Entry:
@@ -133,7 +136,7 @@ class Cache:
                 else:
                     (folder / name).write_bytes(content)
 
-        return self._publish(key, fill)
+        return self.get_or_build(key, fill)
 
     def get_or_build(self, key: str, build: Callable[[Path], None]) -> Entry:
         """Return the artefact of `key`; if it is absent, `build(folder)` writes its files first.
@@ -167,8 +170,7 @@ class Cache:
             return
         temporary: str | None = None
         try:
-            folder = root / "records"
-            _make_folder(folder)
+            folder = _make_folder(root, "records")
             handle, temporary = tempfile.mkstemp(prefix=".record-", dir=folder)
             with open(handle, "w", encoding="ascii") as file:
                 json.dump(value, file, sort_keys=True)
@@ -187,24 +189,23 @@ class Cache:
         return [root for root in (self._private, self._shared) if root is not None]
 
     def _publish(self, key: str, fill: Callable[[Path], None]) -> Entry:
-        if self._shared is None and self._private is None:
-            self._fall_back(self._reason)
-        root = self.root
-        assert root is not None
-        try:
-            return _publish_in(root, key, fill)
-        except (OSError, ToolchainError) as error:
-            # A compiler that ran out of disk space reports it in its own words.
-            if isinstance(error, ToolchainError) and not _is_full(root):
-                raise
-            if root == self._private:
-                raise CacheError(
-                    f"the private cache folder `{root}` cannot be written: {_reason(error)}",
-                    help=f"set {VARIABLE} to a folder that can be written and has room",
-                ) from error
-            self._fall_back(_reason(error))
-        assert self._private is not None
-        return _publish_in(self._private, key, fill)
+        while True:
+            root = self.root
+            if root is None:
+                self._fall_back(self._reason)
+                continue
+            try:
+                return _publish_in(root, key, fill)
+            except (OSError, ToolchainError) as error:
+                # A compiler that ran out of disk space reports it in its own words.
+                if isinstance(error, ToolchainError) and not _is_full(root):
+                    raise
+                if root == self._private:
+                    raise CacheError(
+                        f"the private cache folder `{root}` cannot be written: {_reason(error)}",
+                        help=f"set {VARIABLE} to a folder that can be written and has room",
+                    ) from error
+                self._fall_back(_reason(error))
 
     def _fall_back(self, reason: str) -> None:
         """Go on in a private folder, with one warning; CacheError if there is no room at all."""
@@ -232,25 +233,23 @@ class Cache:
         """Hold the lock of `key` if it can be had in time; go on without it otherwise."""
         from filelock import FileLock, Timeout
 
-        if self.root is None:
-            yield
-            return
-        path = self.root / "locks" / f"{key}.lock"
-        lock = FileLock(path)
-        try:
-            _make_folder(path.parent)
-            lock.acquire(timeout=_LOCK_SECONDS, poll_interval=0.02)
-        except (Timeout, OSError, NotImplementedError):
-            yield
-            return
+        lock: FileLock | None = None
+        if self.root is not None:
+            path = self.root / "locks" / f"{key}.lock"
+            with contextlib.suppress(Timeout, OSError, NotImplementedError):
+                _make_folder(self.root, "locks")
+                candidate = FileLock(path)
+                candidate.acquire(timeout=_LOCK_SECONDS, poll_interval=0.02)
+                lock = candidate
         try:
             yield
         finally:
-            # Removing the file may let a third process in beside a waiting one: double work, in
-            # the worst case, and no litter in the usual one.
-            with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)
-            lock.release()
+            if lock is not None:
+                # Removing the file may let a third process in beside a waiting one: double work,
+                # in the worst case, and no litter in the usual one.
+                with contextlib.suppress(OSError):
+                    path.unlink(missing_ok=True)
+                lock.release()
 
 
 _caches: dict[tuple[Path | None, str], Cache] = {}
@@ -298,9 +297,8 @@ def _verified(key: str, folder: Path) -> Entry | None:
 
 def _publish_in(root: Path, key: str, fill: Callable[[Path], None]) -> Entry:
     """Build an artefact aside and rename it into place; an equal one that is there wins."""
-    staging = root / "staging"
-    _make_folder(staging)
-    _make_folder(root / "artefacts")
+    staging = _make_folder(root, "staging")
+    _make_folder(root, "artefacts")
     _sweep(root)
     folder = Path(tempfile.mkdtemp(prefix=f"{key[:12]}-", dir=staging))
     try:
@@ -335,7 +333,6 @@ def _move_into_place(folder: Path, root: Path, key: str, digests: dict[str, str]
 def _discard(folder: Path, root: Path) -> None:
     """Take a damaged artefact out of sight by a rename, then remove it."""
     with contextlib.suppress(OSError):
-        _make_folder(root / "staging")
         aside = tempfile.mkdtemp(prefix="discarded-", dir=root / "staging")
         try:
             os.rename(folder, os.path.join(aside, "damaged"))
@@ -357,9 +354,12 @@ def _sweep(root: Path) -> None:
                     path.unlink(missing_ok=True)
 
 
-def _make_folder(folder: Path) -> None:
+def _make_folder(root: Path, name: str) -> Path:
     # Only this user: whoever can write here can make this user run code.
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = root / name
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
 
 
 def _remove_private(folder: Path, owner: int) -> None:

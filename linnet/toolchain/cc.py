@@ -302,14 +302,13 @@ def _fingerprint(command: tuple[str, ...]) -> str:
 
 def _environment(command: tuple[str, ...], cache: Cache) -> tuple[tuple[str, str], ...]:
     """Keep zig's own cache (66 MB) beside ours, not in the working folder or in $HOME."""
-    root = cache.root
-    if Path(command[0]).name != "zig" or root is None:
+    if Path(command[0]).name != "zig":
         return ()
-    return tuple(
-        (variable, str(root / "zig"))
-        for variable in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")
-        if variable not in os.environ
-    )
+    place = Path(tempfile.gettempdir()) / f"linnet-zig-{os.getuid()}"
+    with contextlib.suppress(OSError):
+        place = cache.folder("zig")
+    variables = ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")
+    return tuple((name, str(place)) for name in variables if name not in os.environ)
 
 
 _RECORDED = ("kind", "version", "machine", "origin", "identity")
@@ -329,6 +328,12 @@ def _from_record(record: Mapping[str, object] | None) -> Compiler | None:
         return None
     kind, version, machine, origin, identity = (str(value) for value in facts.values())
     return Compiler(tuple(map(str, command)), kind, version, machine, origin, identity)
+
+
+def require_usable(compiler: Compiler) -> None:
+    """Raise ToolchainError if the compiler is only remembered and cannot run now."""
+    if compiler.problem is not None:
+        raise ToolchainError(compiler.problem, help=_ways_out())
 
 
 # -- asking ----------------------------------------------------------------------------------
@@ -432,8 +437,7 @@ def _compile(
     after: tuple[str, ...],
     keep: Path | None,
 ) -> None:
-    if compiler.problem is not None:
-        raise ToolchainError(compiler.problem, help=_ways_out())
+    require_usable(compiler)
     flags = tuple(flags)
     _refuse_unsafe(flags)
     limit = timeout_seconds()

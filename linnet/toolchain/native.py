@@ -15,7 +15,7 @@ from linnet.targets.detect import (
     supported_targets,
 )
 from linnet.toolchain.cache import Cache, default_cache, make_key
-from linnet.toolchain.cc import Compiler, find_compiler, predefined_macros
+from linnet.toolchain.cc import Compiler, find_compiler, predefined_macros, require_usable
 
 
 def native_target(compiler: Compiler | None = None, cache: Cache | None = None) -> str:
@@ -41,8 +41,7 @@ def host_targets(compiler: Compiler | None = None, cache: Cache | None = None) -
 
 
 def _native_macros(compiler: Compiler) -> frozenset[str]:
-    if compiler.problem is not None:
-        raise ToolchainError(compiler.problem)
+    require_usable(compiler)
     try:
         return frozenset(predefined_macros(compiler, ("-march=native",)))
     except ToolchainError:
