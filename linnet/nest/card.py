@@ -409,14 +409,15 @@ class _Reader:
         """The line of `table.key` counted from 1, as far as plain layout tells; else 0.
         tomllib keeps no positions, and a card written by hand has one key a line."""
         here, found = "", 0
+        full = f"{table}.{key}" if table else key
         for number, line in enumerate(self.lines, start=1):
-            head = re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line)
+            head = re.match(r"\s*\[{1,2}\s*([^\[\]]+?)\s*\]", line)
             if head:
                 here = re.sub(r"[\"'\s]", "", head.group(1))
+                if here == full:
+                    return number
                 if here == table:
                     found = number
-                if f"{table}.{key}" == here:
-                    return number
             elif here == table and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[=.]", line):
                 return number
         return found

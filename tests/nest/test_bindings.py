@@ -1,0 +1,64 @@
+"""Binding files: patterns written out, and names that do not fit refused together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from linnet.errors import CardError
+from linnet.nest.bindings import choose_prefix, load_bindings
+
+PATHS = [f"blocks.{i}.{leaf}" for i in range(12) for leaf in ("w", "b")] + ["norm.w", "top"]
+
+
+def bindings(tmp_path: Path, text: str) -> dict[str, str]:
+    file = tmp_path / "bindings.json"
+    file.write_text(text, encoding="utf-8")
+    return load_bindings(file).expand(PATHS)
+
+
+def test_patterns_are_written_out(tmp_path: Path) -> None:
+    got = bindings(tmp_path, '{"blocks.{i}.w": "h.{i}.weight.{i}", "top": "wte"}')
+    assert got == {f"blocks.{i}.w": f"h.{i}.weight.{i}" for i in range(12)} | {"top": "wte"}
+
+
+def test_a_written_out_key_wins_over_a_pattern(tmp_path: Path) -> None:
+    got = bindings(tmp_path, '{"blocks.3.w": "odd", "blocks.{i}.w": "h.{i}.w"}')
+    assert got["blocks.3.w"] == "odd"
+    assert got["blocks.11.w"] == "h.11.w"
+
+
+def test_two_paths_may_share_a_tensor(tmp_path: Path) -> None:
+    assert bindings(tmp_path, '{"top": "t", "norm.w": "t"}') == {"top": "t", "norm.w": "t"}
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        ('{"tops": "t", "block.{i}.w": "x"}', ["'tops'", "'block.{i}.w'", "'blocks.{i}.w'"]),
+        ('{"blocks.12.w": "x"}', ["blocks.12.w"]),
+        ('{"blocks.{i}.w": "a.{i}", "blocks.{j}.w": "b.{j}"}', ["another pattern"]),
+        ('{"blocks.{i}.w": "h.{j}"}', ["{j}"]),
+        ('{"top": "a{"}', ["bracket"]),
+        ('{"top": 3, "norm.w": ""}', ["'top'", "'norm.w'"]),
+        ('{"top": "a", "top": "b"}', ["twice"]),
+        ("[]", ["one JSON object"]),
+        ("{", ["flat JSON"]),
+        ('{"a":' * 100000, ["flat JSON"]),
+    ],
+)
+def test_mistakes(tmp_path: Path, text: str, messages: list[str]) -> None:
+    with pytest.raises(CardError) as caught:
+        bindings(tmp_path, text)
+    for message in ("bindings.json", *messages):
+        assert message in str(caught.value)
+
+
+def test_the_prefix_that_fits_is_found() -> None:
+    wanted, prefixes = ["a", "b"], ["", "transformer."]
+    assert choose_prefix(wanted, ["a", "b", "lm_head"], prefixes) == ""
+    assert (
+        choose_prefix(wanted, ["transformer.a", "transformer.b", "b"], prefixes) == "transformer."
+    )
+    assert choose_prefix(wanted, ["x"], prefixes) == ""

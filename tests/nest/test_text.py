@@ -1,0 +1,152 @@
+"""Tokenization against the published vocabulary's reference encodings, and streaming."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linnet.errors import CheckpointError, UsageError
+from linnet.nest.text import TextDecoder, Tokenizer, find_tokenizer
+
+DATA = Path(__file__).parent.parent / "data"
+NEST = Path(__file__).parent.parent.parent / "nest"
+END = "<|endoftext|>"
+
+
+@pytest.fixture(scope="module")
+def published() -> Tokenizer:
+    folder = NEST / "gpt2"
+    found = find_tokenizer({n: folder / n for n in ("vocab.json", "merges.txt")}, END)
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def encodings() -> Any:
+    text = (DATA / "gpt2-tokenizer" / "encodings.json").read_text(encoding="utf-8")
+    return json.loads(text)
+
+
+def test_reference_encodings_both_ways(published: Tokenizer, encodings: Any) -> None:
+    assert published.size == 50257
+    for case in encodings["cases"]:
+        assert published.encode(case["text"]) == case["ids"], case["name"]
+        assert published.decode(case["ids"]) == case["text"], case["name"]
+
+
+def test_reference_decodings_of_broken_bytes(published: Tokenizer, encodings: Any) -> None:
+    for case in encodings["decode_cases"]:
+        assert published.decode(case["ids"]) == case["text"], case["name"]
+        decoder = TextDecoder(published)
+        pieces = [decoder.push(i) for i in case["ids"]] + [decoder.flush()]
+        assert "".join(pieces) == case["text"], case["name"]
+
+
+def test_half_surrogates_are_refused_with_their_place(published: Tokenizer, encodings: Any) -> None:
+    for case in encodings["invalid_text"]:
+        with pytest.raises(UsageError, match=r"not valid Unicode.*surrogate"):
+            published.encode(case["text"])
+
+
+def test_pieces_join_to_the_whole_decode_for_random_ids(published: Tokenizer) -> None:
+    chance = random.Random(7)
+    # Ids of single bytes and rare tokens, so that most lists are broken UTF-8 somewhere.
+    for _ in range(500):
+        ids = [chance.choice([chance.randrange(256), chance.randrange(50257)]) for _ in range(12)]
+        decoder = TextDecoder(published)
+        pieces = [decoder.push(i) for i in ids] + [decoder.flush()]
+        assert "".join(pieces) == published.decode(ids)
+
+
+def test_a_character_comes_with_its_last_byte(tok: Tokenizer) -> None:
+    family = "👨\u200d👩\u200d👧 é e\u0301"
+    ids = tok.encode("🙂" + family)
+    assert len(ids) > 8  # the tiny vocabulary has no emoji: one id a byte
+    decoder = TextDecoder(tok)
+    pieces = [decoder.push(i) for i in ids] + [decoder.flush()]
+    assert pieces[:4] == ["", "", "", "🙂"]
+    assert "\ufffd" not in "".join(pieces)
+    assert "".join(pieces) == "🙂" + family
+
+
+def test_an_unfinished_character_comes_out_in_the_end(tok: Tokenizer) -> None:
+    ids = tok.encode("🙂")[:3]
+    decoder = TextDecoder(tok)
+    assert [decoder.push(i) for i in ids] == ["", "", ""]
+    assert decoder.flush() == "\ufffd" == tok.decode(ids)
+
+
+def test_silent_ids_show_nothing_and_ids_without_token_neither(tok: Tokenizer) -> None:
+    decoder = TextDecoder(tok, silent=[511])
+    assert [decoder.push(511), decoder.push(9999), decoder.flush()] == ["", "", ""]
+    assert tok.decode([511]) == END
+
+
+def test_both_file_forms_agree() -> None:
+    folder = NEST / "gpt2-tales"
+    names = ("tokenizer.json", "vocab.json", "merges.txt")
+    one = find_tokenizer({names[0]: folder / names[0]}, None)
+    two = find_tokenizer({n: folder / n for n in names[1:]}, END)
+    assert one is not None
+    assert two is not None
+    for text in (
+        "Once upon  a time,\n\n\tthere",
+        f"a{END} b",
+        "naïve 🍕 café",
+        "it's THEY'RE 123456",
+    ):
+        assert one.encode(text) == two.encode(text)
+    assert one.encode(END) == [1856]
+
+
+def test_references_of_the_embedded_model() -> None:
+    folder = NEST / "gpt2-tales"
+    tokenizer = find_tokenizer({"tokenizer.json": folder / "tokenizer.json"}, None)
+    assert tokenizer is not None
+    references = json.loads((DATA / "gpt2-tales" / "references.json").read_text(encoding="utf-8"))
+    for case in references["cases"]:
+        if case["prompt"]:
+            assert tokenizer.encode(case["prompt"]) == case["ids"], case["name"]
+
+
+def test_truncation_written_into_a_tokenizer_file_is_not_obeyed(
+    backend: Any, tmp_path: Path
+) -> None:
+    data = json.loads(backend.to_str())
+    data["truncation"] = {
+        "direction": "Right",
+        "max_length": 3,
+        "strategy": "LongestFirst",
+        "stride": 0,
+    }
+    file = tmp_path / "tokenizer.json"
+    file.write_text(json.dumps(data), encoding="utf-8")
+    tokenizer = find_tokenizer({"tokenizer.json": file}, None)
+    assert tokenizer is not None
+    assert len(tokenizer.encode("a b c d e f g")) > 3
+
+
+@pytest.mark.parametrize("content", ["", "{}", "not json", "[1]"])
+def test_a_damaged_tokenizer_file_is_named(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "tokenizer.json"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"tokenizer\.json"):
+        find_tokenizer({"tokenizer.json": file}, None)
+    (tmp_path / "vocab.json").write_text(content, encoding="utf-8")
+    (tmp_path / "merges.txt").write_text("x\n", encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"vocab\.json"):
+        find_tokenizer({n: tmp_path / n for n in ("vocab.json", "merges.txt")}, END)
+
+
+def test_a_tokenizer_that_does_not_work_on_bytes_is_refused(tmp_path: Path) -> None:
+    from tokenizers import Tokenizer as Backend
+    from tokenizers import models
+
+    file = tmp_path / "tokenizer.json"
+    Backend(models.WordLevel({"a": 0}, unk_token="a")).save(str(file))
+    with pytest.raises(CheckpointError, match="byte-level"):
+        find_tokenizer({"tokenizer.json": file}, None)
