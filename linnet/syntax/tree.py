@@ -124,7 +124,8 @@ class Pick(Node):
 @dataclass(frozen=True, eq=False, slots=True)
 class Use(Node):
     """`use path`, `use path::pick` or `use path::{picks}`. `picks` is None when the module
-    itself is imported, under the last segment of its path."""
+    itself is imported, under the last segment of its path. A path that starts with `self` or
+    `super` has been reported; it leads nowhere."""
 
     path: tuple[Ident, ...]
     picks: tuple[Pick, ...] | None

@@ -1,0 +1,360 @@
+"""Wording of syntax errors: from the state of the parser to one `Diagnostic`.
+
+The parser describes where it stands in a `Situation`; the functions here look for the common
+slips, in a fixed order, and fall back to "expected this, found that". They decide nothing
+about recovery and never show the name of a terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from linnet.diag import Diagnostic, Label, Source, Span
+from linnet.syntax.tokens import (
+    END,
+    ITEM_STARTS,
+    KEYWORD_TYPES,
+    MEMBER_STARTS,
+    PUNCTUATION,
+    STATEMENT_STARTS,
+    Token,
+    words,
+)
+
+_SPELLING: dict[str, str] = {
+    **{kind: f"`{text}`" for text, kind in PUNCTUATION.items()},
+    **{kind: f"`{word}`" for word, kind in KEYWORD_TYPES.items()},
+    "NAME": "a name",
+    "INT": "a number",
+    "FLOAT": "a number",
+    "STRING": "a string",
+    "TENSOR": "`Tensor`",
+    "REDUCE": "a reduction",
+    "CALL_LESS": "`<`",
+    "CALL_MORE": "`>`",
+    "GRAD": "`grad`",
+    "GRID": "`grid`",
+    "HINT": "`warps`",
+    END: "the end of the file",
+}
+_EXPRESSION = words("""
+    NAME INT FLOAT STRING BROKEN TRUE FALSE NONE SOME LPAR LSQB REDUCE MINUS PLUS BANG IF MATCH FOR
+""")
+_TYPE = words("NAME TENSOR LPAR LSQB")
+_CONTINUATION = words("""
+    OR AND EQ NE LESS LE MORE GE VBAR CARET AMPERSAND PLUS MINUS STAR SLASH PERCENT
+    LPAR LSQB DOT CALL_LESS QUESTION
+""")
+_STATEMENT_NOTE = "there are no expression statements: a result must be bound or returned"
+_COMPOUND = words("PLUS MINUS STAR SLASH PERCENT AMPERSAND VBAR CARET")
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Where the parser stands. `accepts` are the terminals that could come next; `values` its
+    stack, of which only the tokens are looked at; `before` and `after` the tokens around the
+    one that does not fit (`before` is None at the start of the file); `place` the innermost
+    list it is in: "entries", "members" or "stmts"; `opened` the innermost `{` still open."""
+
+    source: Source
+    token: Token
+    before: Token | None
+    after: Token
+    accepts: frozenset[str]
+    values: list[Any]
+    place: str
+    opened: Token | None
+
+    def span(self, token: Token) -> Span:
+        return Span(self.source, token.start, token.end)
+
+    @property
+    def heads(self) -> list[str]:
+        """Terminals of the tokens on the stack, innermost last."""
+        return [value.type for value in self.values if isinstance(value, Token)]
+
+    def same_line(self, first: Token, second: Token) -> bool:
+        return "\n" not in self.source.text[first.end : second.start]
+
+
+def explain(s: Situation) -> Diagnostic:
+    """The diagnostic for a token that fits nowhere."""
+    for slip in _SLIPS:
+        found = slip(s)
+        if found is not None:
+            return found
+    wanted = expected(s.accepts)
+    return _error(s, f"expected {wanted}, found {found_text(s.token)}", f"expected {wanted} here")
+
+
+def found_text(token: Token) -> str:
+    if token.type == END:
+        return "the end of the file"
+    text = token.text if len(token.text) <= 40 else token.text[:37] + "…"
+    return f"`{text}`"
+
+
+def expected(accepts: frozenset[str]) -> str:
+    """The terminals in words: whole categories where they apply, a few spellings otherwise."""
+    parts: list[str] = []
+    left = set(accepts) - {"BROKEN"}
+    if left >= STATEMENT_STARTS:
+        parts.append("a statement")
+        left -= STATEMENT_STARTS | {"NAME"}
+    if left >= MEMBER_STARTS:
+        parts.append("a member")
+        left -= MEMBER_STARTS
+    if {"FN", "OP", "ENTRY"} <= left:
+        parts.append("an item")
+        left -= ITEM_STARTS | {"USE"}
+    if {"INT", "NAME", "MINUS"} <= left:
+        parts.append("an expression")
+        left -= _EXPRESSION
+    elif left >= _TYPE:
+        parts.append("a type")
+        left -= _TYPE
+    if parts and parts[0] in ("a statement", "a member", "an item"):
+        # Behind a finished statement or member everything that could prolong it is possible
+        # too; what is missing is the next one.
+        left &= {"RBRACE"}
+    elif {"STAR", "PLUS"} <= left:
+        left = (left - _CONTINUATION) or {"PLUS"}
+    parts.extend(sorted({_SPELLING[kind] for kind in left}))
+    if len(parts) > 5:
+        return "something else"
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} or {parts[-1]}"
+
+
+def _error(
+    s: Situation,
+    message: str,
+    label: str = "",
+    *,
+    at: Token | Span | None = None,
+    related: Iterable[Label] = (),
+    notes: Iterable[str] = (),
+    help: str | None = None,
+    code: str = "E1101",
+) -> Diagnostic:
+    where = s.token if at is None else at
+    span = s.span(where) if isinstance(where, Token) else where
+    tips = () if help is None else (help,)
+    return Diagnostic(code, message, Label(span, label), tuple(related), tuple(notes), tips)
+
+
+# --- the common slips -------------------------------------------------------------------
+
+
+def _set_aside(s: Situation) -> Diagnostic | None:
+    if s.token.type != "EXTERN":
+        return None
+    help = "write the operation as an `op` with a body"
+    return _error(s, "`extern` is set aside for a later version", help=help, code="E1103")
+
+
+def _unclosed_at_end(s: Situation) -> Diagnostic | None:
+    if s.token.type != END or s.opened is None:
+        return None
+    return _error(
+        s, "this `{` is never closed", "opened here", at=s.opened, help="add the missing `}`"
+    )
+
+
+def _unclosed_before_item(s: Situation) -> Diagnostic | None:
+    item = s.token.type in ITEM_STARTS or s.token.type in MEMBER_STARTS
+    if not item or s.place != "stmts" or s.opened is None or "RBRACE" not in s.accepts:
+        return None
+    return _error(
+        s,
+        f"expected `}}` before `{s.token.text}`",
+        "a body ends before the next item",
+        related=(Label(s.span(s.opened), "this `{` is not closed"),),
+    )
+
+
+def _stray_brace(s: Situation) -> Diagnostic | None:
+    if s.token.type != "RBRACE" or s.opened is not None:
+        return None
+    return _error(s, "this `}` closes nothing", help="delete it, or add the `{` it belongs to")
+
+
+def _semicolon(s: Situation) -> Diagnostic | None:
+    if s.token.type != "SEMICOLON" or not ({"RBRACE", END} & s.accepts):
+        return None
+    return _error(s, "statements and items end without `;`", help="delete the `;`")
+
+
+def _member_outside(s: Situation) -> Diagnostic | None:
+    if s.token.type not in MEMBER_STARTS or s.place == "members" or "RBRACE" in s.accepts:
+        return None
+    if s.place == "entries" and s.heads and s.heads[-1] != "PUB":
+        return None
+    message = f"`{s.token.text}` stands only inside a `block`"
+    return _error(s, message, help="move it between the braces of a block")
+
+
+def _public_member(s: Situation) -> Diagnostic | None:
+    if s.token.type not in MEMBER_STARTS or s.before is None or s.before.type != "PUB":
+        return None
+    return _error(
+        s,
+        "members have no visibility",
+        at=s.before,
+        help="delete `pub`; the members of a block can always be read as `child.member`",
+    )
+
+
+def _late_use(s: Situation) -> Diagnostic | None:
+    if s.token.type != "USE" or s.place != "members" or "FN" not in s.accepts:
+        return None
+    help = "move the `use` to the top of the file"
+    return _error(s, "`use` must come before the items", help=help)
+
+
+def _second_module(s: Situation) -> Diagnostic | None:
+    if s.token.type != "MODULE" or "FN" not in s.accepts:
+        return None
+    return _error(s, "a file holds one `module` line, as its first", help="delete this line")
+
+
+def _keyword_as_name(s: Situation) -> Diagnostic | None:
+    if "NAME" not in s.accepts or s.token.text not in KEYWORD_TYPES:
+        return None
+    if {"INT", "LET"} & s.accepts:
+        return None
+    message = f"expected a name, found the keyword `{s.token.text}`"
+    return _error(s, message, "a keyword is no name", help=f"rename it, e.g. `{s.token.text}_`")
+
+
+def _else_if(s: Situation) -> Diagnostic | None:
+    if s.token.type != "IF" or s.before is None or s.before.type != "ELSE":
+        return None
+    return _error(
+        s,
+        "there is no `else if`",
+        "the second `if` needs braces of its own",
+        help="write `else { if … { … } else { … } }`",
+    )
+
+
+def _missing_else(s: Situation) -> Diagnostic | None:
+    if s.accepts != {"ELSE"}:
+        return None
+    return _error(
+        s,
+        f"expected `else`, found {found_text(s.token)}",
+        "an `if` is an expression and needs both branches",
+        help="add `else { … }`",
+    )
+
+
+def _struct_comma(s: Situation) -> Diagnostic | None:
+    if s.token.type != "COMMA" or "STRUCT" not in s.heads[-6:]:
+        return None
+    return _error(
+        s, "struct fields take no commas", help="delete the `,`; each field is on its own"
+    )
+
+
+def _bracketed_arm(s: Situation) -> Diagnostic | None:
+    arm = s.token.type == "FAT_ARROW" and s.before is not None and s.before.type == "RPAR"
+    if not arm or "MATCH" not in s.heads:
+        return None
+    return _error(
+        s,
+        "a match arm cannot start with `(`",
+        "the parentheses before this read as a call of the previous arm's value",
+        at=s.before,
+        help="match the parts one after another: `some((a, b))` or nested matches",
+    )
+
+
+def _first_bracketed_arm(s: Situation) -> Diagnostic | None:
+    if s.token.type != "LPAR" or s.heads[-2:] != ["MATCH", "LBRACE"] or "INT" in s.accepts:
+        return None
+    return _error(s, "a match arm cannot start with `(`", help="bind the whole value by a name")
+
+
+def _lone_expression(s: Situation) -> Diagnostic | None:
+    """At the start of a statement: an expression, or the second word of `a b`."""
+    if s.place != "stmts":
+        return None
+    name = s.values[-1] if s.values else None
+    if isinstance(name, Token) and name.type == "NAME" and s.accepts == {"EQUAL", "LPAR"}:
+        if s.token.type in _COMPOUND and s.after.type == "EQUAL":
+            help = f"write `{name.text} = {name.text} {s.token.text} …`"
+            return _error(s, f"there is no `{s.token.text}=`", help=help)
+        return _error(
+            s, f"expected a statement, found `{name.text}`", at=name, notes=(_STATEMENT_NOTE,)
+        )
+    if "LET" in s.accepts and s.token.type in _EXPRESSION | {"FALSE"}:
+        return _error(
+            s, f"expected a statement, found {found_text(s.token)}", notes=(_STATEMENT_NOTE,)
+        )
+    return None
+
+
+def _no_self(s: Situation) -> Diagnostic | None:
+    if s.token.type != "SELF":
+        return None
+    help = "inside a block, members and methods are bare names: `weight`, not `self.weight`"
+    return _error(s, "there is no `self`", help=help)
+
+
+def _comparison(s: Situation) -> Diagnostic | None:
+    if s.token.type == "EQUAL" and "EQ" in s.accepts:
+        return _error(s, "expected an operator, found `=`", help="equality is written `==`")
+    if s.token.type == "EQ" and "EQUAL" in s.accepts:
+        return _error(s, "expected `=`, found `==`", help="a binding is written with one `=`")
+    return None
+
+
+def _two_signs(s: Situation) -> Diagnostic | None:
+    signs = ("MINUS", "PLUS", "BANG")
+    if s.token.type not in signs or s.before is None or s.before.type not in signs:
+        return None
+    both = s.before.text + s.token.text
+    help = f"write `{s.before.text}({s.token.text}…)`"
+    return _error(s, f"`{both}` is not one operator, and a value takes one sign", help=help)
+
+
+def _import_rename(s: Situation) -> Diagnostic | None:
+    if s.token.type != "AS" or "USE" not in s.heads[-6:]:
+        return None
+    help = "put braces around it: `use path::{name as other}`"
+    return _error(s, "`as` needs braces", help=help)
+
+
+def _default_of_state(s: Situation) -> Diagnostic | None:
+    kind = s.heads[-3:-1] if s.token.type == "EQUAL" else []
+    if not kind or kind[0] not in ("BUFFER", "STATE"):
+        return None
+    help = "a state starts as zeros" if kind[0] == "STATE" else "a buffer comes from the checkpoint"
+    return _error(s, f"a `{kind[0].lower()}` takes no value", help=help)
+
+
+_SLIPS: tuple[Callable[[Situation], Diagnostic | None], ...] = (
+    _set_aside,
+    _unclosed_at_end,
+    _unclosed_before_item,
+    _stray_brace,
+    _semicolon,
+    _public_member,
+    _member_outside,
+    _late_use,
+    _second_module,
+    _else_if,
+    _missing_else,
+    _struct_comma,
+    _first_bracketed_arm,
+    _bracketed_arm,
+    _no_self,
+    _import_rename,
+    _default_of_state,
+    _comparison,
+    _two_signs,
+    _keyword_as_name,
+    _lone_expression,
+)
