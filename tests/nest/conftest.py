@@ -110,7 +110,8 @@ def tok(backend: Any) -> Tokenizer:
 
 def entry(name: str, *inputs: Argument, states: tuple[int, ...] = (0,)) -> Entry:
     result = (Argument("", "f32", ("1", str(VOCABULARY))),)
-    return Entry(name, name, ("S",), inputs, result, False, (), (), (), states, "0", "0")
+    sizes = ("S",) if any("S" in a.dims for a in inputs) else ()
+    return Entry(name, name, sizes, inputs, result, False, (), (), (), states, "0", "0")
 
 
 class Script:
