@@ -2,7 +2,7 @@
 
 In goes the file and the paths of a program's manifest; out comes a plain dictionary from path
 to tensor name, `{i}` patterns written out. A name that the file does not mention stands for
-itself. Nothing is computed and no checkpoint is opened here; `choose_prefix` works on names.
+itself. Nothing is computed and no checkpoint is opened here: all work is on names.
 """
 
 from __future__ import annotations
@@ -70,9 +70,25 @@ def load_bindings(file: Path) -> Bindings:
     return Bindings(file, data)
 
 
-def choose_prefix(wanted: Iterable[str], available: Iterable[str], prefixes: Sequence[str]) -> str:
-    """The prefix under which most of `wanted` are in `available`; the first one on a tie."""
-    wanted, available = list(wanted), set(available)
+def tensor_names(
+    bindings: Bindings | None,
+    paths: Iterable[str],
+    available: Iterable[str],
+    prefixes: Sequence[str] = ("",),
+) -> dict[str, str]:
+    """The tensor that each parameter path takes from a checkpoint with the names `available`.
+
+    All names get the prefix under which most of them are there. A name may still be missing:
+    whoever binds reports that. Raises CardError as `Bindings.expand`.
+    """
+    paths = list(paths)
+    bound = {} if bindings is None else bindings.expand(paths)
+    names = {path: bound.get(path, path) for path in paths}
+    prefix = _best_prefix(set(names.values()), set(available), prefixes)
+    return {path: prefix + name for path, name in names.items()}
+
+
+def _best_prefix(wanted: set[str], available: set[str], prefixes: Sequence[str]) -> str:
     hits = [sum(prefix + name in available for name in wanted) for prefix in prefixes]
     return prefixes[hits.index(max(hits))] if hits else ""
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from linnet.errors import ShapeError, UsageError
@@ -50,25 +51,33 @@ class Steps(Protocol):
 
 @dataclass(frozen=True)
 class Setup:
-    """Facts about a model of text. `context` is the largest number of tokens in one text,
-    `vocabulary` the number of ids; None is unknown. `no_tokenizer` says why there is none."""
+    """Facts about a model of text. `find_tokenizer` gives its tokenizer, or says why there is
+    none; it is asked once, when text is first needed. `context` is the largest number of tokens
+    in one text, `vocabulary` the number of ids; None is unknown."""
 
     name: str
-    tokenizer: Tokenizer | None = None
-    no_tokenizer: str = "no tokenizer was found"
+    find_tokenizer: Callable[[], Tokenizer | str]
     end_ids: tuple[int, ...] = ()
     context: int | None = None
     vocabulary: int | None = None
 
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        return self._found if isinstance(self._found, Tokenizer) else None
+
     def need_tokenizer(self, why: str) -> Tokenizer:
         """The tokenizer. Raises UsageError when there is none."""
-        if self.tokenizer is None:
-            raise UsageError(
-                f"{why} needs a tokenizer, and {self.no_tokenizer}",
-                help="put tokenizer.json, or vocab.json and merges.txt, beside the weights; "
-                "or give token ids",
-            )
-        return self.tokenizer
+        if isinstance(self._found, Tokenizer):
+            return self._found
+        raise UsageError(
+            f"{why} needs a tokenizer, and {self._found}",
+            help="put tokenizer.json, or vocab.json and merges.txt, beside the weights; "
+            "or give token ids",
+        )
+
+    @cached_property
+    def _found(self) -> Tokenizer | str:
+        return self.find_tokenizer()
 
 
 @dataclass(frozen=True)

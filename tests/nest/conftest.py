@@ -162,7 +162,7 @@ class Script:
 
 @pytest.fixture
 def setup(tok: Tokenizer) -> Setup:
-    return Setup("tiny", tok, end_ids=(511,), context=CONTEXT, vocabulary=VOCABULARY)
+    return Setup("tiny", lambda: tok, end_ids=(511,), context=CONTEXT, vocabulary=VOCABULARY)
 
 
 @pytest.fixture

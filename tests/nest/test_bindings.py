@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from linnet.errors import CardError
-from linnet.nest.bindings import choose_prefix, load_bindings
+from linnet.nest.bindings import load_bindings, tensor_names
 
 PATHS = [f"blocks.{i}.{leaf}" for i in range(12) for leaf in ("w", "b")] + ["norm.w", "top"]
 
@@ -55,10 +55,17 @@ def test_mistakes(tmp_path: Path, text: str, messages: list[str]) -> None:
         assert message in str(caught.value)
 
 
-def test_the_prefix_that_fits_is_found() -> None:
-    wanted, prefixes = ["a", "b"], ["", "transformer."]
-    assert choose_prefix(wanted, ["a", "b", "lm_head"], prefixes) == ""
-    assert (
-        choose_prefix(wanted, ["transformer.a", "transformer.b", "b"], prefixes) == "transformer."
-    )
-    assert choose_prefix(wanted, ["x"], prefixes) == ""
+def test_names_get_the_prefix_that_fits(tmp_path: Path) -> None:
+    file = tmp_path / "bindings.json"
+    file.write_text('{"top": "wte"}', encoding="utf-8")
+    bare = {"top": "wte", "norm.w": "norm.w"}
+    prefixed = {path: f"model.{name}" for path, name in bare.items()}
+    for available, expected in (
+        (["wte", "norm.w", "lm_head"], bare),
+        (["model.wte", "model.norm.w", "wte"], prefixed),
+        (["model.wte", "masks"], prefixed),
+        ([], bare),
+    ):
+        got = tensor_names(load_bindings(file), bare, available, ["", "model."])
+        assert got == expected
+    assert tensor_names(None, ["a"], ["a"]) == {"a": "a"}

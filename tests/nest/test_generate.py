@@ -257,7 +257,7 @@ def test_a_second_text_ends_the_first_with_a_clear_error(make_model: Any, tok: T
 
 
 def test_ids_work_without_a_tokenizer(make_model: Any, setup: Setup) -> None:
-    bare = dataclasses.replace(setup, tokenizer=None, no_tokenizer="/some/folder has none")
+    bare = dataclasses.replace(setup, find_tokenizer=lambda: "/some/folder has none")
     model = make_model([5, 6, END], bare)
     completion = model.generate([1, 2])
     assert completion.token_ids == (5, 6, END)

@@ -1,0 +1,148 @@
+"""Loading a model: from a name and perhaps a checkpoint to a `Model` that is ready to run.
+
+The steps stand in `load` in their order: card, files, config.json, compile, bind. Each refuses
+what is wrong with its own input before the next begins, so that no weight is read for a
+checkpoint of another kind. Only `_assemble` touches the compiler and the runtime.
+"""
+
+from __future__ import annotations
+
+import numbers
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from linnet.errors import UsageError
+from linnet.nest import registry
+from linnet.nest.bindings import load_bindings, tensor_names
+from linnet.nest.card import Card, Generic
+from linnet.nest.config import Config, end_of_text_ids, load_config, resolve_generics
+from linnet.nest.generate import Setup
+from linnet.nest.model import Facts, Model, Program
+from linnet.nest.nearest import did_you_mean
+from linnet.nest.resolve import Checkpoint, resolve
+from linnet.nest.text import Tokenizer, find_tokenizer
+
+POLICIES = ("exact", "equivalent", "fast")
+
+
+def load(
+    name: str | os.PathLike[str],
+    checkpoint: str | os.PathLike[str] | None = None,
+    generics: Mapping[str, Generic] | None = None,
+    target: str = "native",
+    numerics: str = "equivalent",
+    threads: int | None = None,
+    offline: bool = False,
+) -> Model:
+    """Load a model: a zoo entry by name, or a folder with a card.
+
+    checkpoint: a folder or safetensors file to take in place of the published weights.
+    generics: values for generics of the root block, over those of config.json and the card.
+    target: `native`, or a target's name. numerics: `exact`, `equivalent` or `fast`.
+    threads: how many to compute with; None is what this process may use.
+    offline: make no request; files must be on this machine.
+
+    Raises LinnetError and its kinds for everything that can be wrong with these and with the
+    files they lead to.
+    """
+    _check_arguments(target, numerics, threads, offline)
+    card = registry.find(name)
+    files = resolve(card, checkpoint, offline=offline)
+    config = Config({}) if files.config is None else load_config(files.config)
+    generation = None if files.generation is None else load_config(files.generation)
+    values = resolve_generics(card, config, generics)
+    text = _setup(card, files, values, end_of_text_ids(card, config, generation))
+    program, notes = _assemble(card, files, values, target, numerics, threads)
+    return Model(program, Facts(card, values, config.values, text, notes))
+
+
+def _check_arguments(target: object, numerics: object, threads: object, offline: object) -> None:
+    if not isinstance(target, str):
+        raise UsageError(f"target = {target!r}: it must be the name of a target, or 'native'")
+    if numerics not in POLICIES:
+        hint = did_you_mean(str(numerics), POLICIES)
+        raise UsageError(f"numerics = {numerics!r}: there is no such policy{hint}")
+    if threads is not None:
+        whole = isinstance(threads, numbers.Integral) and not isinstance(threads, bool)
+        if not whole or threads < 1:  # type: ignore[operator] # an integer by now
+            raise UsageError(f"threads = {threads!r}: it must be an integer, 1 or more")
+    if not isinstance(offline, bool):
+        raise UsageError(f"offline = {offline!r}: it must be true or false")
+
+
+def _setup(
+    card: Card, files: Checkpoint, generics: Mapping[str, Generic], end_ids: tuple[int, ...]
+) -> Setup | None:
+    """What generation needs to know, or None for a model that writes no text."""
+    if card.text is None:
+        return None
+    sizes = {n: v for n, v in generics.items() if isinstance(v, int)}
+    context = [sizes[n] for n in card.text.context if n in sizes]
+    vocabulary = sizes.get(card.text.vocabulary or "")
+    return Setup(
+        name=card.name,
+        find_tokenizer=lambda: _tokenizer(card, files, vocabulary),
+        end_ids=end_ids,
+        context=min(context, default=None),
+        vocabulary=vocabulary,
+    )
+
+
+def _tokenizer(card: Card, files: Checkpoint, vocabulary: int | None) -> Tokenizer | str:
+    """The checkpoint's tokenizer, or why there is none."""
+    assert card.text is not None
+    folder = files.weights if files.weights.is_dir() else files.weights.parent
+    found = find_tokenizer(files.tokenizer, card.text.end_of_text)
+    if found is None:
+        return f"neither {folder} nor {card.folder} has one"
+    # The entry's own tokenizer stands in for a missing one, but not for one of another size.
+    borrowed = all(path.parent != folder for path in files.tokenizer.values())
+    if borrowed and vocabulary is not None and found.size > vocabulary:
+        return (
+            f"{folder} has none: the one of {card.name} has {found.size} ids and this "
+            f"checkpoint {vocabulary}"
+        )
+    return found
+
+
+def _assemble(
+    card: Card,
+    files: Checkpoint,
+    generics: Mapping[str, Generic],
+    target: str,
+    numerics: str,
+    threads: int | None,
+) -> tuple[Program, tuple[str, ...]]:
+    """Compile the source for these sizes and bind the checkpoint; with notes for `explain`."""
+    import importlib
+
+    from linnet.runtime.checkpoint import open_checkpoint
+
+    driver: Any = importlib.import_module("linnet.driver")
+    compiled = driver.build(
+        card.source.path,
+        root=card.source.root,
+        generics=generics,
+        entries=None,
+        target=target,
+        numerics=numerics,
+    )
+    weights = open_checkpoint(files.weights)
+    bindings = None if card.weights.bindings is None else load_bindings(card.weights.bindings)
+    paths = [parameter.path for parameter in compiled.artifact.manifest]
+    names = tensor_names(bindings, paths, weights.names, card.weights.prefixes)
+    program: Program = compiled.bind(weights, names, widen=card.weights.widen, threads=threads)
+    return program, _notes(files, names, weights.names)
+
+
+def _notes(
+    files: Checkpoint, names: Mapping[str, str], available: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Lines about the checkpoint for `explain`."""
+    taken = set(names.values())
+    ignored = [name for name in available if name not in taken]
+    notes = [f"weights: {files.weights} ({files.origin})"]
+    if ignored:
+        notes.append(f"tensors the source does not use: {', '.join(ignored)}")
+    return tuple(notes)
