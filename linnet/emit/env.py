@@ -19,8 +19,13 @@ from linnet.targets.target import Target
 THREADS = "rt/threads.h"
 MATH = "simd/math.h.j2"
 PACK = "rt/pack.h"
-SHARED = ("kernels/linear/tiles.h.j2",)
-"""Pieces that several kernels of a unit call; each function is pasted once, if it is used."""
+SHARED = (
+    "kernels/linear/tiles.h.j2",
+    "kernels/softmax/rows.h.j2",
+    "kernels/attention/scores.h.j2",
+)
+"""Pieces that several kernels of a unit call, later ones resting on earlier ones; each function
+is pasted once, if it is used."""
 
 _DEFINES = re.compile(
     r"^(?:#define (\w+)"
@@ -84,10 +89,10 @@ def _source(name: str, target: Target) -> str:
 def _used_paragraphs(libraries: list[str], body: str) -> str:
     """Keep the paragraphs of `libraries` whose names are used, directly or through others.
 
-    A paragraph is what stands between two blank lines: a comment and one definition.
+    A paragraph is what stands between two blank lines: a comment and one definition. A comment
+    alone is a heading, and goes along when something below it does.
     """
-    paragraphs = [p.strip("\n") for text in libraries for p in re.split(r"\n\s*\n", text)]
-    paragraphs = [p for p in paragraphs if p and _defined_names(p)]
+    paragraphs = [p for text in libraries for p in re.split(r"\n\s*\n", text.strip("\n")) if p]
     wanted = set(_WORD.findall(body))
     kept: set[int] = set()
     grew = True
@@ -98,7 +103,15 @@ def _used_paragraphs(libraries: list[str], body: str) -> str:
                 kept.add(i)
                 wanted |= set(_WORD.findall(_code(paragraph)))
                 grew = True
-    return "".join(paragraphs[i] + "\n\n" for i in sorted(kept))
+    lines: list[str] = []
+    heading = ""
+    for i, paragraph in enumerate(paragraphs):
+        if not _code(paragraph):
+            heading = f"{paragraph}\n\n"
+        elif i in kept:
+            lines.append(f"{heading}{paragraph}\n\n")
+            heading = ""
+    return "".join(lines)
 
 
 @functools.cache

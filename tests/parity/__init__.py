@@ -1,0 +1,1 @@
+"""Parity: the same results from every kernel on every instruction set."""
