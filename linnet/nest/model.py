@@ -99,7 +99,7 @@ class Model:
             name: EntryMethod(self, entry) for name, entry in self._entries.items()
         }
         for name, method in self.entries.items():
-            if not hasattr(type(self), name):
+            if not hasattr(self, name):
                 setattr(self, name, method)
 
     def __getattr__(self, name: str) -> Any:

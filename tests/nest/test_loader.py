@@ -1,0 +1,172 @@
+"""Loading: the order of the steps, and what each is handed. The compiler is a stand-in here."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from linnet import nest
+from linnet.errors import ConfigError, UnknownModelError, UsageError
+from linnet.nest import loader
+
+from .conftest import Script
+
+LEAVES = (
+    *("ln_1.weight", "ln_1.bias", "ln_2.weight", "ln_2.bias"),
+    *("attn.c_attn.weight", "attn.c_attn.bias", "attn.c_proj.weight", "attn.c_proj.bias"),
+    *("mlp.c_fc.weight", "mlp.c_fc.bias", "mlp.c_proj.weight", "mlp.c_proj.bias"),
+)
+
+
+class Driver(ModuleType):
+    """Notes what it is asked to build and bind; what it gives back runs a script."""
+
+    def __init__(self) -> None:
+        super().__init__("linnet.driver")
+        self.built: list[dict[str, Any]] = []
+        self.bound: list[dict[str, str]] = []
+        self.program = Script([1, 2, 3])
+
+    def build(self, path: Path, **options: Any) -> Any:
+        self.built.append({"path": path, **options})
+        layers = options["generics"]["Layers"]
+        paths = [f"blocks.{i}.{leaf}" for i in range(layers) for leaf in LEAVES]
+        paths += ["wte", "wpe", "ln_f.weight", "ln_f.bias"]
+        manifest = tuple(SimpleNamespace(path=path) for path in paths)
+        return SimpleNamespace(artifact=SimpleNamespace(manifest=manifest), bind=self.bind)
+
+    def bind(self, weights: Any, names: dict[str, str], **options: Any) -> Script:
+        self.bound.append(names)
+        return self.program
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
+    fake = Driver()
+    monkeypatch.setitem(sys.modules, "linnet.driver", fake)
+    return fake
+
+
+def checkpoint(folder: Path, prefix: str = "", **config: Any) -> Path:
+    folder.mkdir(exist_ok=True)
+    sizes = {"n_embd": 8, "n_head": 2, "n_layer": 2, "n_positions": 16, "vocab_size": 40}
+    values = {"model_type": "gpt2", "eos_token_id": 39, **sizes, **config}
+    (folder / "config.json").write_text(json.dumps(values), encoding="utf-8")
+    names = [f"h.{i}.{leaf}" for i in range(2) for leaf in (*LEAVES, "attn.bias")]
+    names += ["wte.weight", "wpe.weight", "ln_f.weight", "ln_f.bias"]
+    save_file(
+        {prefix + name: np.zeros(1, np.float32) for name in names},
+        folder / "model.safetensors",
+    )
+    return folder
+
+
+def test_the_embedded_model_loads_with_its_own_files(driver: Driver) -> None:
+    with nest.load("gpt2-tales") as model:
+        assert model.context == 256
+        assert model.generics["Inner"] == 640
+        assert model.tokenize("<|endoftext|>") == [1856]
+        assert model.config["n_embd"] == 160
+        assert model._facts.text is not None
+        assert model._facts.text.end_ids == (1856,)
+    (built,) = driver.built
+    assert built["path"].name == "gpt2.linnet"
+    assert (built["root"], built["target"], built["numerics"]) == ("Gpt2", "native", "equivalent")
+    assert driver.bound[0]["blocks.3.mlp.c_fc.bias"] == "transformer.h.3.mlp.c_fc.bias"
+    assert driver.bound[0]["wte"] == "transformer.wte.weight"
+
+
+@pytest.mark.parametrize("prefix", ["", "transformer."])
+def test_a_checkpoint_of_the_family_gives_its_own_sizes(
+    driver: Driver, tmp_path: Path, prefix: str
+) -> None:
+    folder = checkpoint(tmp_path / "my models ü 模型", prefix)
+    model = nest.load("gpt2", checkpoint=str(folder), generics={"MaxSeq": 12})
+    sizes = {"H": 8, "Heads": 2, "Layers": 2, "Inner": 32, "MaxSeq": 12, "MaxPositions": 16}
+    assert {name: model.generics[name] for name in sizes} == sizes
+    assert model.context == 12
+    assert driver.bound[0]["wte"] == prefix + "wte.weight"
+    assert driver.bound[0]["blocks.1.ln_1.bias"] == prefix + "h.1.ln_1.bias"
+    explained = model.explain()
+    assert str(folder) in explained
+    assert f"{prefix}h.0.attn.bias, {prefix}h.1.attn.bias" in explained
+
+
+def test_a_tokenizer_of_another_size_is_not_borrowed(driver: Driver, tmp_path: Path) -> None:
+    model = nest.load("gpt2", checkpoint=checkpoint(tmp_path / "small"))
+    with pytest.raises(UsageError, match="the one of gpt2 has 50257 ids and this checkpoint 40"):
+        model.generate("text")
+    assert model.generate([1, 2], max_new_tokens=1).token_ids == (1,)
+    assert model.generate("", max_new_tokens=1).usage.prompt_tokens == 1
+    full = nest.load("gpt2", checkpoint=checkpoint(tmp_path / "full", vocab_size=50257))
+    assert full.tokenize("Hello, world!") == [15496, 11, 995, 0]
+
+
+def test_a_contradicting_config_is_refused_before_anything_else(
+    driver: Driver, tmp_path: Path
+) -> None:
+    folder = checkpoint(tmp_path / "bad", scale_attn_weights=False)
+    (folder / "model.safetensors").write_bytes(b"not a weight file at all")
+    with pytest.raises(ConfigError, match="scale_attn_weights = false, expected true"):
+        nest.load("gpt2", checkpoint=folder)
+    assert driver.built == []
+
+
+def test_a_card_in_a_folder_of_its_own(driver: Driver, card_file: Path, tmp_path: Path) -> None:
+    text = card_file.read_text(encoding="utf-8")
+    card_file.write_text(text.replace("[generics]\n", "[generics]\nLayers = 0\n"), encoding="utf-8")
+    checkpoint(card_file.parent, model_type="tiny")
+    model = nest.load(card_file.parent)
+    assert model.name == "tiny"
+    assert driver.built[0]["path"] == card_file.parent / "tiny.linnet"
+    assert "ln_f.weight" in driver.bound[0].values()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threads": 0}, "threads = 0"),
+        ({"threads": 1.5}, "threads = 1.5"),
+        ({"threads": True}, "threads = True"),
+        ({"threads": "2"}, "threads = '2'"),
+        ({"numerics": "exakt"}, "did you mean 'exact'"),
+        ({"target": None}, "target = None"),
+        ({"offline": 1}, "offline = 1"),
+        ({"generics": {"Layer": 3}}, "did you mean 'Layers'"),
+        ({"checkpoint": 7}, "checkpoint = 7"),
+    ],
+)
+def test_bad_arguments(driver: Driver, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        nest.load("gpt2-tales", **options)
+    assert driver.built == []
+
+
+def test_unknown_model_suggests(driver: Driver) -> None:
+    with pytest.raises(UnknownModelError, match="did you mean 'gpt2'"):
+        nest.load("gpt-2")
+
+
+def test_listing_and_showing() -> None:
+    assert {"gpt2", "gpt2-tales"} <= set(nest.list())
+    assert nest.show("gpt2").about.family == "gpt2"
+    assert "607a30d783dfa663caf39e06633721c8d4cfcd7e" in str(nest.show("gpt2"))
+
+
+def test_importing_the_zoo_stays_light() -> None:
+    import subprocess
+
+    heavy = "{'numpy', 'tokenizers', 'huggingface_hub', 'lark', 'linnet.runtime.checkpoint'}"
+    code = f"import sys, linnet.nest; print(sorted({heavy} & set(sys.modules)))"
+    root = str(Path(loader.__file__).parent.parent.parent)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root
+    )
+    assert done.stdout.strip() == "[]"
