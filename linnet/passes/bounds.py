@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linnet.dims import Dim, Facts, nonnegative
+from linnet.dims import Dim, Facts, is_nonnegative
 from linnet.ir.expr import Apply, Const, DimConst, Expr, IndexRef
 
 
@@ -72,6 +72,4 @@ def inside(position: Expr, axis: Dim, facts: Facts) -> bool:
     bounds = interval(position)
     if bounds.low is None or bounds.high is None:
         return False
-    return bool(nonnegative(bounds.low, facts)) and bool(
-        nonnegative(axis - 1 - bounds.high, facts)
-    )
+    return is_nonnegative(bounds.low, facts) and is_nonnegative(axis - 1 - bounds.high, facts)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from linnet.ir.node import CallAttrs, Function, Graph, LoopAttrs, Node, toposort
+from linnet.ir.node import CallAttrs, Function, Graph, LoopAttrs, Node, Origin, toposort
 from linnet.ir.ops import Op
 from linnet.passes.rewrite import rewrite
 
@@ -48,7 +48,7 @@ def _inline(function: Function, call: Node, keep: Callable[[Node], bool]) -> Nod
     return done[id(function.result)]
 
 
-def _placed_at(node: Node, call: Node) -> object:
+def _placed_at(node: Node, call: Node) -> Origin | None:
     """The library's line stays (that is where the code is); the member path is the caller's."""
     if node.origin is None or call.origin is None:
         return call.origin

@@ -15,10 +15,9 @@ import dataclasses
 from collections import Counter
 from collections.abc import Mapping
 
-from linnet.dims import Dim, Facts, positive
+from linnet.dims import Dim, Facts, is_positive
 from linnet.ir.expr import Apply, Const, DimConst, Expr, IndexRef, Load, Reduce, walk
 from linnet.ir.node import Graph, MapAttrs, Node, toposort
-from linnet.ir.ops import Op
 from linnet.passes.bounds import inside
 from linnet.passes.rewrite import rewrite, rewrite_expr, substitute
 
@@ -56,9 +55,7 @@ def _loads(graph: Graph) -> Counter[int]:
 def _fuse(node: Node, uses: Mapping[int, int], facts: Facts) -> Node:
     if not isinstance(node.attrs, MapAttrs):
         return node
-    inlined = {
-        k for k, arg in enumerate(node.args) if _may_fuse(arg, k, node, uses, facts)
-    }
+    inlined = {k for k, arg in enumerate(node.args) if _may_fuse(arg, k, node, uses, facts)}
     if not inlined:
         return node
     args: list[Node] = []
@@ -84,9 +81,7 @@ def _fuse(node: Node, uses: Mapping[int, int], facts: Facts) -> Node:
     return dataclasses.replace(node, args=tuple(args), attrs=attrs)
 
 
-def _element(
-    producer: Node, attrs: MapAttrs, load: Load, operand: object, facts: Facts
-) -> Expr:
+def _element(producer: Node, attrs: MapAttrs, load: Load, operand: object, facts: Facts) -> Expr:
     """The producer's element at `load.at`, over the operands of the fused map."""
     assert callable(operand)
     at = [
@@ -112,14 +107,12 @@ def clamped(position: Expr, axis: Dim) -> Expr:
     return Apply("i64", "min", (low, DimConst("i64", axis - 1)))
 
 
-def _may_fuse(
-    producer: Node, k: int, reader: Node, uses: Mapping[int, int], facts: Facts
-) -> bool:
+def _may_fuse(producer: Node, k: int, reader: Node, uses: Mapping[int, int], facts: Facts) -> bool:
     if not isinstance(producer.attrs, MapAttrs) or not isinstance(reader.attrs, MapAttrs):
         return False
     loads = [e for e in walk(reader.attrs.body) if isinstance(e, Load) and e.operand == k]
     safe = all(
-        inside(position, dim, facts) or positive(dim, facts)
+        inside(position, dim, facts) or is_positive(dim, facts)
         for load in loads
         for position, dim in zip(load.at, producer.type.dims, strict=True)
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from linnet.dims import Facts
+from linnet.dims import Facts, Sym
 from linnet.ir.node import Graph, Node
 from linnet.ir.verify import verify
 from linnet.passes.expand_calls import expand_calls
@@ -24,7 +24,7 @@ Trace = Callable[[str, Graph], None]
 
 def run(graph: Graph, keep: Callable[[Node], bool], trace: Trace | None = None) -> Graph:
     """Run all passes. `keep` says which calls a kernel will take; `trace` sees each stage."""
-    facts = Facts().extended(graph.clauses)
+    facts = Facts(graph.clauses, (Sym(size) for size in graph.sizes))
     steps: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
         ("expand_calls", lambda g: expand_calls(g, keep)),
         ("share", share),

@@ -88,7 +88,7 @@ def _share_expr(root: Expr) -> Expr:
         keys = {id(child): id(child) for child in _parts(expr)}
         numbers: dict[Index, int] = {}
         if isinstance(expr, Reduce):
-            return expr                      # its indices are its own: two are never the same
+            return expr  # its indices are its own: two are never the same
         if isinstance(expr, IndexRef):
             return first.setdefault(("index", id(expr.index)), expr)
         return first.setdefault(_row(expr, keys, numbers), expr)

@@ -16,14 +16,15 @@ from linnet.ir.node import CallAttrs, Function, Graph, MapAttrs, Named, Node, to
 from linnet.ir.ops import ITEM_SIZES, Op
 from linnet.passes import pipeline
 from linnet.plan import views
-from linnet.plan.cards import Card, Match, evaluate, match, size_values
+from linnet.plan.cards import Match, evaluate, match, size_values
 from linnet.plan.lengths import prefix_lengths
 from linnet.plan.memory import plan_memory
-from linnet.plan.order import Order, identity, operand_position, order, peel
+from linnet.plan.order import Order, identity, order, peel
 from linnet.plan.types import (
     Argument,
     Buffer,
     EntryPlan,
+    Form,
     KernelInstance,
     KernelStep,
     LoopStep,
@@ -76,10 +77,7 @@ def plan_entry(graph: Graph, policy: str, tables: _Tables) -> EntryPlan:
 
 def entry_facts(graph: Graph) -> Facts:
     """What holds for the sizes once the call boundary has let them in."""
-    facts = Facts()
-    for size in graph.sizes:
-        facts = facts.declared(Sym(size))
-    return facts.extended(graph.clauses)
+    return Facts(graph.clauses, (Sym(size) for size in graph.sizes))
 
 
 @dataclass
@@ -96,9 +94,7 @@ class _Tables:
             name = order.path.replace(".", "_")
             if order.layout != "dense":
                 name += "_packed"
-            self.weights[order] = Buffer(
-                name, Space.WEIGHT, order.dtype, dims, len(self.weights)
-            )
+            self.weights[order] = Buffer(name, Space.WEIGHT, order.dtype, dims, len(self.weights))
         return self.weights[order]
 
     def state(self, node: Node) -> Buffer:
@@ -125,16 +121,14 @@ class _Planner:
         self.facts = facts
         self.matches = matches
         self.tables = tables
-        cards = {
-            id(n): card for n in _calls(graph) if (card := self._match(n).card) is not None
-        }
+        cards = {id(n): card for n in _calls(graph) if (card := self._match(n).card) is not None}
         self.order: Order = order(graph, cards)
         self.graph = self.order.graph
         self.plan_ = EntryPlan(self.graph, [], [], [])
         self.places: dict[int, View] = {}
         self.homes: dict[int, Buffer] = {}
         self.names: dict[str, int] = {}
-        self.scalars: dict[int, Node] = {}       # rank-0 maps, computed where they are used
+        self.scalars: dict[int, Node] = {}  # rank-0 maps, computed where they are used
         self.lengths: dict[int, Node | None] = {}
 
     def _match(self, call: Node) -> Match:
@@ -165,7 +159,7 @@ class _Planner:
     def _place(self, node: Node) -> None:
         match node.op:
             case Op.INPUT | Op.PARAM:
-                pass                             # a weight is laid out when it is asked for
+                pass  # a weight is laid out when it is asked for
             case Op.STATE:
                 self.places[id(node)] = views.dense(self.tables.state(node))
             case Op.RESHAPE:
@@ -294,20 +288,24 @@ class _Planner:
         free = tuple(name for name in sizes if name not in fixed)
         arguments: list[Argument] = [SizeArgument(sizes[name]) for name in free]
         reads: list[View] = []
-        forms: list[tuple[str, str]] = []
+        forms: list[Form] = []
         given = _given(node, function)
         overwritten: View | None = None
+        layout: str
+        argument: Argument
         for operand in card.operands:
             arg = given.get(operand.name)
             if arg is None:
-                forms.append((operand.name, "absent"))
+                forms.append(Form(operand.name, "absent"))
                 continue
             if operand.name == card.in_place:
-                form, argument = "dense", self._overwritten(node, arg)
-                overwritten = argument.view
+                target = self._overwritten(node, arg)
+                overwritten = target.view
+                layout, argument = "dense", target
             else:
-                form, argument = self._operand(arg, operand.layouts)
-            forms.append((operand.name, form))
+                layout, argument = self._operand(arg, operand.layouts)
+            strides = len(argument.strides) if isinstance(argument, PointerArgument) else 0
+            forms.append(Form(operand.name, layout, _dtype(argument, arg), strides))
             arguments.append(argument)
             reads += _read_by(argument)
         if overwritten is None:
@@ -320,10 +318,7 @@ class _Planner:
             floats = evaluate(card.scratch, function.generics)
             arguments.append(ScratchArgument(floats))
             self.plan_.scratch = self.plan_.scratch.maximum(floats * 4)
-        dtypes = tuple(
-            (name, value) for name, value in function.generics.items() if isinstance(value, str)
-        )
-        instance = KernelInstance(card, consts, free, tuple(forms), dtypes)
+        instance = KernelInstance(card, consts, free, tuple(forms), node.type.dtype)
         self.tables.kernels.setdefault(instance)
         self.plan_.steps.append(
             KernelStep(instance, tuple(arguments), tuple(reads), writes, node, match_.reason)
@@ -416,9 +411,7 @@ class _Planner:
 
     # --- buffers ------------------------------------------------------------------------
 
-    def _buffer(
-        self, node: Node, space: Space, name: str | None = None, index: int = -1
-    ) -> Buffer:
+    def _buffer(self, node: Node, space: Space, name: str | None = None, index: int = -1) -> Buffer:
         wanted = name or (node.origin.name if node.origin is not None else "") or node.op.value
         return Buffer(
             self._unique(wanted), space, node.type.dtype, node.type.dims, index, node.origin
@@ -454,6 +447,10 @@ def _calls(graph: Graph) -> list[Node]:
 def _given(node: Node, function: Function) -> dict[str, Node]:
     names = [p.attrs.name for p in function.parameters if isinstance(p.attrs, Named)]
     return dict(zip(names, node.args, strict=True))
+
+
+def _dtype(argument: Argument, arg: Node) -> str:
+    return argument.view.buffer.dtype if isinstance(argument, PointerArgument) else arg.type.dtype
 
 
 def _is_load(attrs: MapAttrs) -> bool:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import functools
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linnet.dims import Dim, Facts, parse, parse_clause, prove
+from linnet.dims import Dim, Facts, holds, parse, parse_clause
 from linnet.ir.node import CallAttrs, Node
 from linnet.resources import folder
 
@@ -59,17 +59,11 @@ class Card:
     dtypes: Mapping[str, tuple[str, ...]]
     where: tuple[str, ...]
     operands: tuple[Operand, ...]
-    result: str                                  # "dense", or "in place: <operand>"
-    runtime: tuple[str, ...]                     # generics always passed as arguments
-    scratch: str | None                          # floats a worker, over op generics
+    in_place: str | None  # the operand that the result overwrites
+    runtime: tuple[str, ...]  # generics always passed as arguments
+    scratch: str | None  # floats a worker, over op generics
     expects: tuple[Expectation, ...] = ()
-    flops: str = "0"                             # floating-point operations, over op generics
-    named_forms: frozenset[str] = field(default_factory=lambda: frozenset({"lengths"}))
-
-    @property
-    def in_place(self) -> str | None:
-        """The operand that the result overwrites, if it does."""
-        return self.result.removeprefix("in place: ") if self.result.startswith("in ") else None
+    flops: str = "0"  # floating-point operations, over op generics
 
     def operand(self, name: str) -> Operand | None:
         return next((o for o in self.operands if o.name == name), None)
@@ -97,12 +91,17 @@ def _read(path: Path, root: Path) -> Card:
         dtypes={k: tuple(v) for k, v in data.get("dtypes", {}).items()},
         where=tuple(data.get("where", ())),
         operands=operands,
-        result=data.get("result", "dense"),
+        in_place=_in_place(data["result"]),
         runtime=tuple(data.get("runtime", ())),
         scratch=data.get("scratch"),
         expects=tuple(Expectation(**item) for item in data.get("expects", ())),
         flops=data.get("flops", "0"),
     )
+
+
+def _in_place(result: str) -> str | None:
+    """`result = "in place: cache"` names an operand; the other form is "dense"."""
+    return result.removeprefix("in place: ") if result.startswith("in place: ") else None
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def _misfit(card: Card, generics: Mapping[str, Any], facts: Facts) -> str | None
     sizes = size_values(generics)
     for text in card.where:
         clause = parse_clause(text, sizes)
-        if not prove(clause, facts).proved:
+        if not holds(clause, facts):
             return f"it asks for {text}"
     return None
 

@@ -38,16 +38,18 @@ def _bound(body: Expr, key: Index) -> Expr | None:
     match body:
         case Const(dtype="bool", value=True):
             return DimConst("i64", key.domain)
-        case Apply(fn="le" | "lt" | "ge" | "gt" as fn, args=(left, right)):
+        case Apply(fn=fn, args=(left, right)) if fn in _MIRRORED:
             if _mentions(right, key):
-                left, right, fn = right, left, _MIRRORED[fn]
-            if fn in ("ge", "gt") or _mentions(right, key):
+                left, right, mirrored = right, left, _MIRRORED[fn]
+            else:
+                mirrored = fn
+            if mirrored in ("ge", "gt") or _mentions(right, key):
                 return None
             shift = _key_plus(left, key)
             if shift is None:
                 return None
             limit = _as_i64(right)
-            more = (1 if fn == "le" else 0) - shift
+            more = (1 if mirrored == "le" else 0) - shift
             return limit if more == 0 else Apply("i64", "add", (limit, Const("i64", more)))
     return None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linnet.dims import Dim, Facts, nonnegative
+from linnet.dims import Dim, Facts, is_nonnegative
 from linnet.ir.ops import ITEM_SIZES
 from linnet.plan.types import Buffer, EntryPlan, Space, Step
 from linnet.plan.views import product
@@ -62,9 +62,9 @@ def _take(slots: list[_Slot], size: Dim, now: int, facts: Facts) -> int:
     for number, slot in enumerate(slots):
         if slot.free_after >= now:
             continue
-        if nonnegative(slot.size - size, facts).proved:
+        if is_nonnegative(slot.size - size, facts):
             return number
-        if grown is None and nonnegative(size - slot.size, facts).proved:
+        if grown is None and is_nonnegative(size - slot.size, facts):
             grown = number
     if grown is not None:
         slots[grown].size = size

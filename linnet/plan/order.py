@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from linnet.ir.expr import IndexRef, Index, Load
+from linnet.ir.expr import Index, IndexRef, Load
 from linnet.ir.node import CallAttrs, Graph, MapAttrs, Named, Node, toposort
 from linnet.ir.ops import Op
 from linnet.plan.cards import Card
@@ -130,7 +130,7 @@ def _copy_updates(
             updates[path] = node
             continue
         if peel(node).op is Op.STATE or _is_move(peel(node)):
-            node = identity(node)              # states that change places meet in the arena
+            node = identity(node)  # states that change places meet in the arena
             copies.add(id(node))
         move = identity(node)
         copies.add(id(move))
@@ -147,7 +147,7 @@ def _readers(value: Node, nodes: Sequence[Node]) -> list[Node]:
     """Nodes that read the memory of `value`, directly or through reshapes and moves."""
     holders = {id(value)}
     readers = []
-    for node in nodes:                         # arguments come before users
+    for node in nodes:  # arguments come before users
         if any(id(arg) in holders for arg in node.args):
             readers.append(node)
             if node.op is Op.RESHAPE or _is_move(node) or not node.type.dims:
@@ -155,9 +155,7 @@ def _readers(value: Node, nodes: Sequence[Node]) -> list[Node]:
     return readers
 
 
-def _blocked(
-    graph: Graph, before: Mapping[int, list[Node]], in_place: set[int]
-) -> set[int]:
+def _blocked(graph: Graph, before: Mapping[int, list[Node]], in_place: set[int]) -> set[int]:
     """In-place calls that some other reader of the old value depends on."""
     blocked: set[int] = set()
     nodes = list(toposort(graph.outputs()))

@@ -61,9 +61,7 @@ def _from_loads(graph: Graph) -> Iterator[InputRange]:
             continue
         for load in _unconditional(node.attrs.body):
             operand = node.args[load.operand]
-            for axis, (position, size) in enumerate(
-                zip(load.at, operand.type.dims, strict=True)
-            ):
+            for axis, (position, size) in enumerate(zip(load.at, operand.type.dims, strict=True)):
                 source = _source(position, node.args)
                 if source is not None:
                     reason = f"it is a position on axis {axis} of {_title(operand)}"

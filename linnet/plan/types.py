@@ -18,11 +18,11 @@ from linnet.plan.cards import Card
 class Space(enum.Enum):
     """Where a buffer lives."""
 
-    ARENA = "arena"      # working memory of one call
-    INPUT = "input"      # the caller's array
-    RESULT = "result"    # the array handed back
-    WEIGHT = "weight"    # a parameter, laid out at load
-    STATE = "state"      # kept between calls
+    ARENA = "arena"  # working memory of one call
+    INPUT = "input"  # the caller's array
+    RESULT = "result"  # the array handed back
+    WEIGHT = "weight"  # a parameter, laid out at load
+    STATE = "state"  # kept between calls
 
 
 @dataclass(eq=False)
@@ -61,25 +61,36 @@ class WeightOrder:
 
 
 @dataclass(frozen=True)
+class Form:
+    """How an operand reaches a kernel: its layout ("absent" when it is left out), its element
+    type, and how many strides follow the pointer."""
+
+    operand: str
+    layout: str
+    dtype: str = ""
+    strides: int = 0
+
+
+@dataclass(frozen=True)
 class KernelInstance:
     """One C function made from a kernel template. Equal instances are emitted once a unit.
 
     `consts` are op generics fixed at compile time, `sizes` those passed as int64 arguments,
-    `forms` says for each operand of the op how it is passed ("absent" when it is not)."""
+    `forms` has every operand of the card, in the op's order."""
 
     card: Card
     consts: tuple[tuple[str, int], ...]
     sizes: tuple[str, ...]
-    forms: tuple[tuple[str, str], ...]
-    dtypes: tuple[tuple[str, str], ...]
+    forms: tuple[Form, ...]
+    result: str  # dtype of the result
 
     @property
     def symbol(self) -> str:
-        parts = [self.card.name]
-        parts += [f"{name.lower()}{value}" for name, value in self.consts]
-        parts += [form for _, form in self.forms if form in self.card.named_forms]
-        absent = [name for name, form in self.forms if form == "absent"]
-        parts += [f"no_{name}" for name in absent]
+        """Readable, and different for different instances of a card in most cases; the
+        emitter numbers those that meet."""
+        parts = [self.card.name, *(str(value) for _, value in self.consts)]
+        parts += [f.layout for f in self.forms if f.layout == "lengths"]
+        parts += [f"no_{f.operand}" for f in self.forms if f.layout == "absent"]
         return "_".join(parts)
 
 

@@ -6,6 +6,8 @@ reads; so is a reshape whose axes split or merge cleanly. Everything else is cop
 
 from __future__ import annotations
 
+import itertools
+
 from linnet.dims import Dim, Facts
 from linnet.ir.expr import Apply, Const, DimConst, Expr, Index, IndexRef, Load
 from linnet.ir.node import MapAttrs
@@ -152,7 +154,7 @@ def _match(old: list[tuple[Dim, Dim]], new: list[Dim]) -> tuple[int, int, Dim] |
     """The shortest leading groups of both with equal products, the old one collapsible."""
     for take_old in range(1, len(old) + 1):
         group = old[:take_old]
-        if any(a[1] != b[1] * b[0] for a, b in zip(group, group[1:], strict=False)):
+        if any(a[1] != b[1] * b[0] for a, b in itertools.pairwise(group)):
             return None
         count = product(tuple(dim for dim, _ in group))
         for take_new in range(1, len(new) + 1):

@@ -1,0 +1,378 @@
+"""Runs the stages in order; the only module that knows them all.
+
+    source file ─► check ─► lower ─► plan ─► emit ─► compile ─► load ─► bind
+
+`generate` stops at C text. `build` gives a compiled unit from the cache, or makes it. `bind`
+turns that into a `Program`. A build that is in the cache imports no stage of the compiler.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from linnet import resources
+from linnet.artifact import Artifact, Parameter
+from linnet.errors import SourceError, UsageError
+
+if TYPE_CHECKING:
+    from linnet.check import CheckResult
+    from linnet.check.typed import BlockDecl
+    from linnet.check.typed import Program as TypedProgram
+    from linnet.ir.node import Graph, Manifest
+    from linnet.plan.types import UnitPlan
+    from linnet.runtime.program import Program, WeightSource
+    from linnet.toolchain.cache import Entry as CacheEntry
+
+POLICIES = ("equivalent", "exact", "fast")
+"""Numerics policies. `fast` may use lower precision where a kernel offers it; no kernel does
+so far, so it gives the results of `equivalent`."""
+
+VERSION = "0.1.0"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be compiled. `entries` empty: all of them. `absent`: optional parameters the
+    checkpoint does not have. `bind`: values for generics of the entries (`S=8`)."""
+
+    source: Path
+    root: str | None = None
+    generics: Mapping[str, int | str] = field(default_factory=dict)
+    entries: tuple[str, ...] = ()
+    target: str = "native"
+    numerics: str = "equivalent"
+    absent: frozenset[str] = frozenset()
+    bind: Mapping[str, int] = field(default_factory=dict)
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.numerics not in POLICIES:
+            raise UsageError(
+                f"unknown numerics policy {self.numerics!r}; there are {', '.join(POLICIES)}"
+            )
+
+    @property
+    def title(self) -> str:
+        return self.name or self.source.stem
+
+
+@dataclass(frozen=True)
+class Built:
+    """A compiled unit: what it says about itself, and where it lies in the cache."""
+
+    artifact: Artifact
+    entry: CacheEntry
+
+
+# --- front end -----------------------------------------------------------------------------
+
+
+def check(source: Path) -> CheckResult:
+    """Parse and check a file. Raises SourceError carrying the diagnostics if there are errors."""
+    from linnet.check import check_file
+
+    if not source.is_file():
+        raise UsageError(f"no such file: {source}")
+    result = check_file(source)
+    if result.program is None:
+        raise SourceError(_rendered(result), result.problems)
+    return result
+
+
+def _rendered(result: CheckResult) -> str:
+    from linnet.diag.render import render
+
+    return "\n".join(render(d) for d in result.problems if d.is_error)
+
+
+def root_block(program: TypedProgram, name: str | None) -> BlockDecl:
+    """The root block: the one named, or the only one with entries."""
+    from linnet.check import root_of
+
+    return root_of(program, name)
+
+
+def manifest(request: Request) -> tuple[Parameter, ...]:
+    """The parameters a checkpoint must or may hold, with their sizes. Remembered in the cache,
+    so that a warm start need not run the front end."""
+    from linnet.toolchain.cache import default_cache, make_key
+
+    cache = default_cache()
+    key = make_key(
+        version=_own_digest(),
+        source=str(request.source.resolve()),
+        root=request.root,
+        generics=repr(sorted(request.generics.items())),
+    )
+    record = cache.read_record(f"front-{key[:32]}")
+    if record is not None and _files_unchanged(record.get("files")):
+        stored = record.get("manifest")
+        if isinstance(stored, list):
+            return tuple(_parameter(item) for item in stored)
+    result = check(request.source)
+    assert result.program is not None
+    found = parameters(_manifest(request, result.program))
+    cache.write_record(
+        f"front-{key[:32]}",
+        {
+            "files": {str(path): _file_digest(path) for path in source_files(result)},
+            "manifest": [dataclasses.asdict(p) for p in found],
+        },
+    )
+    return found
+
+
+def _parameter(item: dict[str, object]) -> Parameter:
+    dims = item["dims"]
+    assert isinstance(dims, list)
+    return Parameter(
+        str(item["path"]),
+        str(item["dtype"]),
+        tuple(dims),
+        bool(item["optional"]),
+        str(item["group"]),
+    )
+
+
+def _manifest(request: Request, program: TypedProgram) -> Manifest:
+    from linnet.lower import manifest as lower_manifest
+
+    return lower_manifest(program, root_block(program, request.root), request.generics)
+
+
+def parameters(found: Manifest) -> tuple[Parameter, ...]:
+    """The params and buffers of a manifest as the artifact keeps them."""
+    return tuple(
+        Parameter(e.path, e.type.dtype, tuple(d.value for d in e.type.dims), e.optional, e.group)
+        for e in found.weights
+    )
+
+
+def source_files(result: CheckResult) -> list[Path]:
+    """Every file that a checked program was read from."""
+    return sorted({Path(source.path).resolve() for source in result.sources})
+
+
+def lower(request: Request, program: TypedProgram) -> list[Graph]:
+    """The graphs of the requested entries."""
+    from linnet.lower import lower_entry
+
+    root = root_block(program, request.root)
+    known = [entry.name for entry in root.entries]
+    wanted = request.entries or tuple(known)
+    for name in wanted:
+        if name not in known:
+            raise UsageError(f"`{root.name}` has no entry `{name}`; it has {', '.join(known)}")
+    return [
+        lower_entry(program, root, name, request.generics, request.absent, request.bind)
+        for name in wanted
+    ]
+
+
+# --- back end ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Generated:
+    """C text with its description. `plan` is what both were made from."""
+
+    artifact: Artifact
+    c: str
+    plan: UnitPlan
+
+
+def generate(request: Request) -> Generated:
+    """Everything up to the C text; needs no compiler unless the target is `native`."""
+    from linnet.emit.describe import describe
+    from linnet.emit.unit import emit_unit
+    from linnet.plan.build import plan_unit
+    from linnet.plan.explain import explain
+    from linnet.targets.target import load_target
+
+    result = check(request.source)
+    assert result.program is not None
+    graphs = lower(request, result.program)
+    found = _manifest(request, result.program)
+    plan = plan_unit(request.title, graphs, request.numerics)
+    target = load_target(resolve_target(request.target))
+    artifact = describe(
+        plan,
+        graphs,
+        target=target.name,
+        numerics=request.numerics,
+        generics=bound_generics(request, result.program),
+        manifest=parameters(found),
+        explain=explain(plan, target.name, request.numerics),
+    )
+    return Generated(artifact, emit_unit(plan, target), plan)
+
+
+def bound_generics(request: Request, program: TypedProgram) -> dict[str, int | str]:
+    """The root's generics with their defaults filled in."""
+    from linnet.lower import bound_generics as lower_generics
+
+    return lower_generics(root_block(program, request.root), request.generics)
+
+
+def resolve_target(name: str) -> str:
+    """`native` as the best target of this machine; others must exist."""
+    from linnet.targets.target import target_names
+    from linnet.toolchain.native import native_target
+
+    if name == "native":
+        return native_target()
+    if name not in target_names():
+        known = ", ".join(("native", *target_names()))
+        raise UsageError(f"unknown target {name!r}; there are {known}")
+    return name
+
+
+def build(request: Request) -> Built:
+    """The compiled unit, from the cache if it is there. Raises SourceError, UsageError,
+    ToolchainError or CacheError."""
+    from linnet.toolchain.cache import default_cache
+    from linnet.toolchain.cc import compile_shared, find_compiler, target_flags
+    from linnet.toolchain.native import host_targets
+
+    cache = default_cache()
+    compiler = find_compiler(cache)
+    target = resolve_target(request.target)
+    if target not in host_targets(compiler, cache):
+        raise UsageError(
+            f"this machine cannot run code for the target `{target}`",
+            help="compile it with `linnet compile --emit c` or `obj`, or choose another target",
+        )
+    request = dataclasses.replace(request, target=target)
+    flags = target_flags(target, compiler)
+    files = _front_digests(request)
+
+    def make(folder: Path) -> None:
+        generated = generate(request)
+        (folder / "unit.c").write_text(generated.c, encoding="utf-8")
+        compile_shared(compiler, generated.c, flags, folder / "unit.so", keep=None)
+        (folder / "artifact.json").write_text(generated.artifact.to_json(), encoding="utf-8")
+
+    key = _unit_key(request, files, compiler.identity, flags)
+    entry = cache.get_or_build(key, make)
+    artifact = Artifact.from_json(entry.path("artifact.json").read_text(encoding="utf-8"))
+    return Built(artifact, entry)
+
+
+def _front_digests(request: Request) -> tuple[str, ...]:
+    """Digests of every file of the source; learnt by `manifest`, which also proves it checks."""
+    from linnet.toolchain.cache import default_cache, make_key
+
+    manifest(request)
+    key = make_key(
+        version=_own_digest(),
+        source=str(request.source.resolve()),
+        root=request.root,
+        generics=repr(sorted(request.generics.items())),
+    )
+    record = default_cache().read_record(f"front-{key[:32]}")
+    if record is not None and isinstance(files := record.get("files"), dict):
+        return tuple(f"{path}:{digest}" for path, digest in sorted(files.items()))
+    result = check(request.source)  # the cache keeps nothing: read again
+    return tuple(f"{path}:{_file_digest(path)}" for path in source_files(result))
+
+
+def _unit_key(request: Request, files: tuple[str, ...], compiler: str, flags: Iterable[str]) -> str:
+    from linnet.toolchain.cache import make_key
+
+    return make_key(
+        version=_own_digest(),
+        files=files,
+        name=request.title,
+        root=request.root,
+        generics=repr(sorted(request.generics.items())),
+        entries=request.entries,
+        target=request.target,
+        numerics=request.numerics,
+        absent=tuple(sorted(request.absent)),
+        bind=repr(sorted(request.bind.items())),
+        compiler=compiler,
+        flags=tuple(flags),
+    )
+
+
+def _files_unchanged(files: object) -> bool:
+    if not isinstance(files, dict) or not files:
+        return False
+    try:
+        return all(_file_digest(Path(path)) == digest for path, digest in files.items())
+    except OSError:
+        return False
+
+
+def _file_digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@functools.cache
+def _own_digest() -> str:
+    """Changes whenever this installation does: the version, and each file's name, size and time."""
+    digest = hashlib.sha256(VERSION.encode())
+    for folder in (Path(__file__).parent, resources.folder("codegen"), resources.folder("stdlib")):
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in (".py", ".lark", ".j2", ".h", ".toml", ".linnet"):
+                stat = path.stat()
+                digest.update(f"{path.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+# --- running -------------------------------------------------------------------------------
+
+
+def load(
+    request: Request,
+    source: WeightSource,
+    names: Mapping[str, str],
+    *,
+    where: str,
+    threads: int | None = None,
+    strict: bool = False,
+) -> Program:
+    """Compile (or find) the unit for what `source` holds, and bind it. `names` maps parameter
+    paths to tensor names; `where` names the source in messages."""
+    from linnet.runtime.bind import bind
+    from linnet.runtime.program import Program
+    from linnet.targets.detect import usable_threads
+    from linnet.toolchain.load import load_entry
+
+    binding = bind(manifest(request), source.tensors, names, where)
+    built = build(dataclasses.replace(request, absent=binding.absent))
+    return Program(
+        built.artifact,
+        load_entry(built.entry),
+        source,
+        binding,
+        threads=checked_threads(threads) or usable_threads(),
+        strict=strict,
+    )
+
+
+def checked_threads(threads: int | None) -> int | None:
+    """A thread count from a caller. Raises UsageError unless it is None or at least 1."""
+    if threads is None:
+        return None
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise UsageError(f"threads must be a number from 1 on, not {threads!r}")
+    return threads
+
+
+def diagnostics_json(result: CheckResult) -> str:
+    """The document of `linnet check --json`."""
+    from linnet.diag.render import to_json
+
+    return json.dumps(to_json(result.problems), indent=2, ensure_ascii=False)
+
+
+def entry_names(program: TypedProgram, root: str | None) -> Sequence[str]:
+    return [entry.name for entry in root_block(program, root).entries]

@@ -1,0 +1,42 @@
+"""C identifiers made from source names, which may be words that C has taken."""
+
+from __future__ import annotations
+
+import re
+
+_KEYWORDS = """
+auto break case char const continue default do double else enum extern float for goto if inline
+int long register restrict return short signed sizeof static struct switch typedef union unsigned
+void volatile while asm typeof bool true false
+"""
+_LIBRARY = """
+NAN INFINITY NULL EOF unix linux errno signal index time exp log sqrt sin cos tanh abs fabs pow
+main free malloc read write y0 y1 yn j0 j1 jn gamma div round floor ceil stdin stdout stderr exit
+"""
+_FRAME = "w call arena scratch claim sync c hi row rows result worker team"
+_TAKEN = frozenset(f"{_KEYWORDS} {_LIBRARY} {_FRAME}".split())
+_PATTERN = re.compile(r"[^A-Za-z0-9_]")
+
+
+def identifier(name: str) -> str:
+    """A legal C identifier close to `name` that no header or frame of ours uses."""
+    text = _PATTERN.sub("_", name) or "value"
+    if text[0].isdigit():
+        text = f"n{text}"
+    taken = text in _TAKEN or text.startswith(("ln_", "linnet_", "__", "_mm", "LN_"))
+    return f"{text}_" if taken or (text[0] == "_" and len(text) == 1) else text
+
+
+class Names:
+    """Hands out identifiers that differ from all it gave before."""
+
+    def __init__(self) -> None:
+        self._given: set[str] = set()
+
+    def fresh(self, name: str) -> str:
+        base = identifier(name)
+        text, count = base, 1
+        while text in self._given:
+            text, count = f"{base}_{count}", count + 1
+        self._given.add(text)
+        return text

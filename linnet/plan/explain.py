@@ -1,0 +1,99 @@
+"""The plan in words: what runs for each op and why, what is repacked, memory, work.
+
+For `linnet explain`. Sizes that stay symbolic are printed as such.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from linnet.dims import Dim
+from linnet.ir.node import CallAttrs
+from linnet.ir.ops import ITEM_SIZES
+from linnet.plan.cards import evaluate
+from linnet.plan.memory import buffer_bytes
+from linnet.plan.types import EntryPlan, KernelStep, LoopStep, Space, Step, UnitPlan
+
+
+def explain(unit: UnitPlan, target: str, numerics: str) -> str:
+    """A report of a unit's plan."""
+    lines = [f"{unit.name} for {target}, numerics {numerics}", ""]
+    lines += _weights(unit)
+    lines += _states(unit)
+    for entry in unit.entries:
+        lines += _entry(entry)
+    return "\n".join(lines) + "\n"
+
+
+def _weights(unit: UnitPlan) -> list[str]:
+    layouts = Counter(w.layout for w in unit.weights)
+    total = sum(w.size for w in unit.weights)
+    lines = [f"weights: {len(unit.weights)} in memory, {_bytes(total)}"]
+    for layout, count in sorted(layouts.items()):
+        size = sum(w.size for w in unit.weights if w.layout == layout)
+        what = "as in the checkpoint" if layout == "dense" else f"repacked by {layout} at load"
+        lines.append(f"  {count:4} {what}, {_bytes(size)}")
+    return [*lines, ""]
+
+
+def _states(unit: UnitPlan) -> list[str]:
+    sizes = [ITEM_SIZES[node.type.dtype] * _count(node.type.dims).value for node in unit.states]
+    return (
+        [f"state: {len(sizes)} tensors, {_bytes(sum(sizes))}, updated in place", ""]
+        if sizes
+        else []
+    )
+
+
+def _count(dims: tuple[Dim, ...]) -> Dim:
+    total = Dim.const(1)
+    for dim in dims:
+        total = total * dim
+    return total
+
+
+def _entry(plan: EntryPlan) -> list[str]:
+    memory = " + ".join(str(size) for size in plan.slots) or "0"
+    kernels = sum(isinstance(step, KernelStep) for step in plan.steps)
+    lines = [
+        f"entry {plan.graph.name}: {len(plan.steps)} steps "
+        f"({kernels} kernels, {len(plan.steps) - kernels} loops), a barrier after each",
+        f"  working memory: {memory} bytes; scratch a thread: {plan.scratch} bytes",
+    ]
+    rows = [_row(step) for step in plan.steps]
+    widths = [max((len(row[k]) for row in rows), default=0) for k in range(4)]
+    for row in rows:
+        cells = "  ".join(cell.ljust(width) for cell, width in zip(row[:4], widths, strict=True))
+        lines.append(f"  {cells}  {row[4]}".rstrip())
+    return [*lines, ""]
+
+
+def _row(step: Step) -> tuple[str, str, str, str, str]:
+    """Where, what runs, bytes of weights and state it reads, operations, why."""
+    origin = step.node.origin
+    where = origin.path if origin is not None and origin.path else step.writes.buffer.name
+    read = _read_bytes(step)
+    if isinstance(step, LoopStep):
+        return (where, f"loop {step.writes.buffer.name}", read, "", step.reason)
+    flops = ""
+    if isinstance(step.node.attrs, CallAttrs) and step.kernel.card.flops != "0":
+        flops = f"{evaluate(step.kernel.card.flops, step.node.attrs.function.generics)} flop"
+    return (where, step.kernel.symbol, read, flops, step.reason)
+
+
+def _read_bytes(step: Step) -> str:
+    """Bytes of weights and state behind the operands (each buffer once)."""
+    buffers = {
+        id(v.buffer): v.buffer for v in step.reads if v.buffer.space in (Space.WEIGHT, Space.STATE)
+    }
+    total = Dim.const(0)
+    for buffer in buffers.values():
+        total = total + buffer_bytes(buffer)
+    return f"reads {_bytes(total.value)}" if total.is_const and total.value else ""
+
+
+def _bytes(size: int) -> str:
+    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= scale:
+            return f"{size / scale:.1f} {unit}"
+    return f"{size} B"

@@ -1,0 +1,127 @@
+"""Which checkpoint tensor stands for which parameter, and whether it fits.
+
+In: the manifest of a unit, the tensors of a source by name, and the names to look under. Out:
+a `Binding`. Nothing is read but names, shapes and dtypes; all mismatches are reported together.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from linnet.artifact import Parameter
+from linnet.errors import CheckpointError
+
+WIDENED = {"f32": ("f32", "f16", "bf16")}
+"""Which stored dtypes may stand for a declared one: a widening that loses nothing."""
+
+SHOWN = 20
+"""Mismatches listed in full; a wrong checkpoint would have hundreds."""
+
+
+class Tensor(Protocol):
+    """What is asked of a source's tensor."""
+
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+
+@dataclass(frozen=True)
+class Binding:
+    """`names` maps the path of each parameter that is there to its tensor; `absent` are the
+    optional ones that are not; `ignored` the tensors nobody asked for."""
+
+    names: Mapping[str, str]
+    absent: frozenset[str]
+    ignored: tuple[str, ...]
+
+
+def bind(
+    manifest: Iterable[Parameter],
+    tensors: Mapping[str, Tensor],
+    names: Mapping[str, str],
+    where: str,
+) -> Binding:
+    """Pair parameters with tensors. `names` maps paths to tensor names (a path that is not in
+    it stands for itself); `where` names the source in messages.
+
+    Raises CheckpointError with every missing tensor, wrong shape and wrong dtype, and with both
+    lists for an optional child of which only a part is there."""
+    manifest = list(manifest)
+    wanted = {p.path: names.get(p.path, p.path) for p in manifest}
+    missing = [p for p in manifest if wanted[p.path] not in tensors]
+    problems = [*_missing(missing, manifest, wanted, tensors)]
+    for parameter in manifest:
+        name = wanted[parameter.path]
+        if name in tensors:
+            problems += _misfit(parameter, name, tensors[name])
+    if problems:
+        raise _error(problems, where)
+    absent = frozenset(p.path for p in missing)
+    used = {name for path, name in wanted.items() if path not in absent}
+    return Binding(
+        names={path: name for path, name in wanted.items() if path not in absent},
+        absent=absent,
+        ignored=tuple(sorted(set(tensors) - used)),
+    )
+
+
+def _missing(
+    missing: Sequence[Parameter],
+    manifest: Sequence[Parameter],
+    wanted: Mapping[str, str],
+    tensors: Mapping[str, Tensor],
+) -> list[str]:
+    """Complaints about what is not there: required parameters, and halves of optional children."""
+    gone = {p.path for p in missing}
+    problems = []
+    for parameter in missing:
+        if not parameter.optional and not parameter.group:
+            problems.append(_not_found(parameter, wanted[parameter.path], tensors))
+    groups = dict.fromkeys(p.group for p in manifest if p.group)
+    for group in groups:
+        required = [p for p in manifest if p.group == group and not p.optional]
+        lost = [p.path for p in required if p.path in gone]
+        found = [p.path for p in required if p.path not in gone]
+        if lost and found:
+            problems.append(
+                f"`{group}` is optional as a whole, but only a part of it is there: "
+                f"{_listed(found)} found, {_listed(lost)} missing"
+            )
+    return problems
+
+
+def _not_found(parameter: Parameter, name: str, tensors: Mapping[str, Tensor]) -> str:
+    near = difflib.get_close_matches(name, tensors, n=1)
+    hint = f" (the nearest name there is `{near[0]}`)" if near else ""
+    title = f"`{parameter.path}`" if name == parameter.path else f"`{parameter.path}` (`{name}`)"
+    return f"{title}: no such tensor; {parameter.dtype}{list(parameter.dims)} is needed{hint}"
+
+
+def _misfit(parameter: Parameter, name: str, tensor: Tensor) -> list[str]:
+    title = f"`{parameter.path}` (`{name}`)" if name != parameter.path else f"`{name}`"
+    if tuple(tensor.shape) != parameter.dims:
+        return [f"{title}: shape {list(tensor.shape)}, the source needs {list(parameter.dims)}"]
+    if tensor.dtype not in WIDENED.get(parameter.dtype, (parameter.dtype,)):
+        return [f"{title}: dtype {tensor.dtype}, the source needs {parameter.dtype}"]
+    return []
+
+
+def _error(problems: Sequence[str], where: str) -> CheckpointError:
+    shown = [f"  {problem}" for problem in problems[:SHOWN]]
+    if len(problems) > SHOWN:
+        shown.append(f"  and {len(problems) - SHOWN} more")
+    count = f"{len(problems)} tensor{'s do' if len(problems) > 1 else ' does'} not fit"
+    return CheckpointError(
+        "\n".join([f"{where}: {count}", *shown]),
+        help="check that the checkpoint is of this model, and the generics and bindings",
+    )
+
+
+def _listed(paths: Sequence[str]) -> str:
+    shown = ", ".join(f"`{p}`" for p in paths[:4])
+    return shown if len(paths) <= 4 else f"{shown} and {len(paths) - 4} more"
