@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from linnet.errors import UsageError
+from linnet.errors import CheckpointError, UsageError
 from linnet.nest import registry
 from linnet.nest.bindings import load_bindings, tensor_names
 from linnet.nest.card import Card, Generic
@@ -130,19 +130,38 @@ def _assemble(
     )
     weights = open_checkpoint(files.weights)
     bindings = None if card.weights.bindings is None else load_bindings(card.weights.bindings)
-    paths = [parameter.path for parameter in compiled.artifact.manifest]
+    manifest = compiled.artifact.manifest
+    paths = [parameter.path for parameter in manifest]
     names = tensor_names(bindings, paths, weights.names, card.weights.prefixes)
-    program: Program = compiled.bind(weights, names, widen=card.weights.widen, threads=threads)
-    return program, _notes(files, names, weights.names)
+    stored = {n: weights.tensors[n].dtype for n in names.values() if n in weights.tensors}
+    if not card.weights.widen:
+        declared = {names[parameter.path]: parameter.dtype for parameter in manifest}
+        _check_dtypes(card, files, stored, declared)
+    program: Program = compiled.bind(weights, names, threads=threads, strict=True)
+    return program, _notes(files, stored, weights.names)
+
+
+def _check_dtypes(
+    card: Card, files: Checkpoint, stored: Mapping[str, str], declared: Mapping[str, str]
+) -> None:
+    """Refuse a conversion that the card does not ask for."""
+    other = {name: dtype for name, dtype in stored.items() if dtype != declared[name]}
+    if other:
+        name, dtype = next(iter(other.items()))
+        raise CheckpointError(
+            f"{files.weights}: {len(other)} tensors have another dtype than the source, "
+            f"such as `{name}`: {dtype}, declared {declared[name]}",
+            help=f"`widen = true` under [weights] in {card.file} lets half precision be widened",
+        )
 
 
 def _notes(
-    files: Checkpoint, names: Mapping[str, str], available: tuple[str, ...]
+    files: Checkpoint, stored: Mapping[str, str], available: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Lines about the checkpoint for `explain`."""
-    taken = set(names.values())
-    ignored = [name for name in available if name not in taken]
-    notes = [f"weights: {files.weights} ({files.origin})"]
+    ignored = [name for name in available if name not in stored]
+    dtypes = ", ".join(sorted(set(stored.values())))
+    notes = [f"weights: {files.weights} ({files.origin}), stored as {dtypes}"]
     if ignored:
         notes.append(f"tensors the source does not use: {', '.join(ignored)}")
     return tuple(notes)

@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from linnet import nest
-from linnet.errors import ConfigError, UnknownModelError, UsageError
+from linnet.errors import CheckpointError, ConfigError, UnknownModelError, UsageError
 from linnet.nest import loader
 
 from .conftest import Script
@@ -39,7 +39,7 @@ class Driver(ModuleType):
         layers = options["generics"]["Layers"]
         paths = [f"blocks.{i}.{leaf}" for i in range(layers) for leaf in LEAVES]
         paths += ["wte", "wpe", "ln_f.weight", "ln_f.bias"]
-        manifest = tuple(SimpleNamespace(path=path) for path in paths)
+        manifest = tuple(SimpleNamespace(path=path, dtype="f32") for path in paths)
         return SimpleNamespace(artifact=SimpleNamespace(manifest=manifest), bind=self.bind)
 
     def bind(self, weights: Any, names: dict[str, str], **options: Any) -> Script:
@@ -54,7 +54,7 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
     return fake
 
 
-def checkpoint(folder: Path, prefix: str = "", **config: Any) -> Path:
+def checkpoint(folder: Path, prefix: str = "", dtype: Any = np.float32, **config: Any) -> Path:
     folder.mkdir(exist_ok=True)
     sizes = {"n_embd": 8, "n_head": 2, "n_layer": 2, "n_positions": 16, "vocab_size": 40}
     values = {"model_type": "gpt2", "eos_token_id": 39, **sizes, **config}
@@ -62,7 +62,7 @@ def checkpoint(folder: Path, prefix: str = "", **config: Any) -> Path:
     names = [f"h.{i}.{leaf}" for i in range(2) for leaf in (*LEAVES, "attn.bias")]
     names += ["wte.weight", "wpe.weight", "ln_f.weight", "ln_f.bias"]
     save_file(
-        {prefix + name: np.zeros(1, np.float32) for name in names},
+        {prefix + name: np.zeros(1, dtype) for name in names},
         folder / "model.safetensors",
     )
     return folder
@@ -127,6 +127,18 @@ def test_a_card_in_a_folder_of_its_own(driver: Driver, card_file: Path, tmp_path
     assert model.name == "tiny"
     assert driver.built[0]["path"] == card_file.parent / "tiny.linnet"
     assert "ln_f.weight" in driver.bound[0].values()
+
+
+def test_half_precision_is_widened_only_when_the_card_says_so(
+    driver: Driver, card_file: Path, tmp_path: Path
+) -> None:
+    half = checkpoint(tmp_path / "half", dtype=np.float16)
+    assert "stored as f16" in nest.load("gpt2", checkpoint=half).explain()
+    text = card_file.read_text(encoding="utf-8")
+    card_file.write_text(text.replace("[generics]\n", "[generics]\nLayers = 0\n"), encoding="utf-8")
+    checkpoint(card_file.parent, dtype=np.float16, model_type="tiny")
+    with pytest.raises(CheckpointError, match="widen = true"):
+        nest.load(card_file.parent)
 
 
 @pytest.mark.parametrize(
