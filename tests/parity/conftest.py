@@ -10,7 +10,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "isa: needs an instruction set that may be missing here")
 
 
-@pytest.fixture(params=harness.ISAS)
+@pytest.fixture(params=[pytest.param(isa, marks=pytest.mark.isa) for isa in harness.ISAS])
 def isa(request: pytest.FixtureRequest) -> str:
     """An instruction set that can run here, natively or under emulation; else a skip."""
     reason = harness.why_not(request.param)

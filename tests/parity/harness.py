@@ -289,7 +289,7 @@ def build(folder: Path, isa: str, functions: Sequence[Kernel | Loop], name: str)
     source.write_text(prelude(target, body) + body, encoding="utf-8")
     path = source.with_suffix("")
     command = [*compiler(isa), *BASE, *target_rule(isa).cflags, "-Wall", "-Wextra", "-Werror"]
-    command += ["-Wno-unused-function", "-pthread", str(source), "-o", str(path), "-lm"]
+    command += ["-Wno-unused-function", "-Wno-unused-parameter", "-pthread", str(source), "-o", str(path), "-lm"]
     subprocess.run(command, check=True, timeout=120)
     return Program(path, isa, tuple(functions))
 
