@@ -56,7 +56,7 @@ class Bounds:
         answer = self._decide(question)
         if answer:
             self._proven.add(question)
-        else:
+        elif self._tries <= _TRIES:  # not for want of budget
             self._failed.add((question, self.level))
         return answer
 

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 I64_MIN, I64_MAX = -(2**63), 2**63 - 1
 MAX_TERMS = 256  # a sum of more products is given up on
 MAX_DEGREE = 64  # so is a product of more atoms
-MAX_DEPTH = 40  # so is a quotient inside a quotient inside ... deeper than this
+MAX_DEPTH = 24  # so is a quotient inside a quotient inside ... deeper than this
 MAX_SIZE = 2000  # and whatever takes more atoms to write down
 
 

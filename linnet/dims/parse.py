@@ -14,7 +14,7 @@ from linnet.dims.clause import COMPARISONS, Clause
 from linnet.dims.expr import Dim, Numel
 
 _TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_][A-Za-z0-9_]*)|(==|!=|<=|>=|[-+*/%(),<>]))")
-_MAX_NESTING = 200
+_MAX_NESTING = 100
 
 
 def parse(text: str, symbols: Mapping[str, Dim]) -> Dim:

@@ -11,7 +11,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from linnet.dims.bounds import Bounds, sorted_compounds
 from linnet.dims.clause import Clause
-from linnet.dims.expr import Atom, Dim, Div, Mod, Numel, Sym, collect, content, exact_quotient
+from linnet.dims.expr import (
+    Atom,
+    Dim,
+    Div,
+    Max,
+    Min,
+    Mod,
+    Numel,
+    Sym,
+    collect,
+    content,
+    exact_quotient,
+)
 from linnet.dims.known import Known
 from linnet.dims.rewrite import Rewriter
 
@@ -155,6 +167,7 @@ class _Recorder:
             self._bound(terms[0][0], terms[0][1][0], tight.constant)
             return
         self._known.nonnegative.append(tight)
+        self._operands_too(tight)
         if len(terms) == 1 and terms[0][0] > 0 and tight.constant < 0:
             self._positive_factors(terms[0][1])
 
@@ -166,6 +179,16 @@ class _Recorder:
             known.high[atom] = min(constant, known.high.get(atom, constant))
         if not isinstance(atom, Sym):  # its operands may be bounded by it: keep the sum as well
             known.nonnegative.append(Dim.of(atom) * sign + constant)
+            self._operands_too(known.nonnegative[-1])
+
+    def _operands_too(self, dim: Dim) -> None:
+        """`min(a, b) + r >= 0` holds for `a` and for `b` as well; so does `r - max(a, b) >= 0`."""
+        for c, product in dim.terms:
+            atom = product[0] if len(product) == 1 else None
+            if isinstance(atom, Min if c > 0 else Max):
+                rest = dim - Dim.of(atom) * c
+                self._at_least_zero(rest + atom.left * c)
+                self._at_least_zero(rest + atom.right * c)
 
     def _positive_factors(self, product: Sequence[Atom]) -> None:
         """A positive product of non-negative factors has no factor that is zero."""

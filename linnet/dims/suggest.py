@@ -52,11 +52,10 @@ def _candidates(clause: Clause, facts: Facts) -> Iterator[list[Clause]]:
     if gap.poisoned:
         return
     goals = list(_goals(clause, gap, facts))
+    yield doubtful
     yield from goals
-    if doubtful:
-        yield doubtful
-        for goal in goals:
-            yield [*goal, *doubtful]
+    for goal in goals if doubtful else ():
+        yield [*goal, *doubtful]
 
 
 def _goals(clause: Clause, gap: Dim, facts: Facts) -> Iterator[list[Clause]]:
