@@ -29,7 +29,7 @@ import shutil
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +39,7 @@ VARIABLE = "LINNET_CACHE"
 
 _MANIFEST = "manifest.json"
 _LOCK_SECONDS = 60.0  # longer than an honest build takes; a stopped holder costs this much once
+_POLL_SECONDS = 0.02
 _ABANDONED_SECONDS = 3600.0  # what a killed process left behind is swept after this time
 _FULL_BYTES = 1 << 20  # a file system with less room than this counts as full
 
@@ -147,8 +148,16 @@ class Cache:
         entry = self.get(key)
         if entry is not None:
             return entry
-        with self._build_lock(key):
+        turn = _Turn(self.root, key)
+        try:
+            while not turn.has_come():
+                time.sleep(_POLL_SECONDS)
+                entry = self.get(key)
+                if entry is not None:
+                    return entry
             return self.get(key) or self._publish(key, build)
+        finally:
+            turn.end()
 
     # -- records -----------------------------------------------------------------------------
 
@@ -228,28 +237,44 @@ class Cache:
             stacklevel=2,
         )
 
-    @contextlib.contextmanager
-    def _build_lock(self, key: str) -> Iterator[None]:
-        """Hold the lock of `key` if it can be had in time; go on without it otherwise."""
-        from filelock import FileLock, Timeout
 
-        lock: FileLock | None = None
-        if self.root is not None:
-            path = self.root / "locks" / f"{key}.lock"
-            with contextlib.suppress(Timeout, OSError, NotImplementedError):
-                _make_folder(self.root, "locks")
-                candidate = FileLock(path)
-                candidate.acquire(timeout=_LOCK_SECONDS, poll_interval=0.02)
-                lock = candidate
+class _Turn:
+    """The turn to build one artefact: a lock between processes, given up on after a while."""
+
+    def __init__(self, root: Path | None, key: str) -> None:
+        from filelock import FileLock
+
+        self._give_up = time.monotonic() + _LOCK_SECONDS
+        self._held = False
+        self._lock: FileLock | None = None
+        with contextlib.suppress(OSError):
+            if root is not None:
+                self._path = _make_folder(root, "locks") / f"{key}.lock"
+                self._lock = FileLock(self._path)
+
+    def has_come(self) -> bool:
+        """Whether to build now: the lock is ours, or is not to be had, or not in time."""
+        from filelock import Timeout
+
+        if self._lock is None or time.monotonic() > self._give_up:
+            return True
         try:
-            yield
-        finally:
-            if lock is not None:
-                # Removing the file may let a third process in beside a waiting one: double work,
-                # in the worst case, and no litter in the usual one.
-                with contextlib.suppress(OSError):
-                    path.unlink(missing_ok=True)
-                lock.release()
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            return False
+        except (OSError, NotImplementedError):
+            return True
+        self._held = True
+        return True
+
+    def end(self) -> None:
+        if self._lock is None or not self._held:
+            return
+        # Removing the file may let a third process in beside a waiting one: double work, in the
+        # worst case, and no litter in the usual one.
+        with contextlib.suppress(OSError):
+            self._path.unlink(missing_ok=True)
+        self._lock.release()
 
 
 _caches: dict[tuple[Path | None, str], Cache] = {}
