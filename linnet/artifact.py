@@ -117,6 +117,11 @@ class Artifact:
     explain: str = ""
     format: int = FORMAT
 
+    @property
+    def packs(self) -> tuple[str, ...]:
+        """The packing functions that the weights need, sorted."""
+        return tuple(sorted({w.layout for w in self.weights if w.layout != "dense"}))
+
     def to_json(self) -> str:
         """One JSON document; `from_json` is the inverse."""
         return json.dumps(dataclasses.asdict(self), indent=1, sort_keys=True)

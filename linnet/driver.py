@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from linnet.check.typed import Program as TypedProgram
     from linnet.ir.node import Graph, Manifest
     from linnet.plan.types import UnitPlan
+    from linnet.runtime.machine import Machine
     from linnet.runtime.program import Program, WeightSource
     from linnet.toolchain.cache import Entry as CacheEntry
+    from linnet.toolchain.cc import Compiler
 
 POLICIES = ("equivalent", "exact", "fast")
 """Numerics policies. `fast` may use lower precision where a kernel offers it; no kernel does
@@ -69,6 +71,10 @@ class Built:
 
     artifact: Artifact
     entry: CacheEntry
+    runner: tuple[str, ...] = ()  # words before an emulated program
+
+
+UNIT_LIBRARY, UNIT_PROGRAM = "unit.so", "unit"
 
 
 # --- front end -----------------------------------------------------------------------------
@@ -237,32 +243,51 @@ def resolve_target(name: str) -> str:
 def build(request: Request) -> Built:
     """The compiled unit, from the cache if it is there. Raises SourceError, UsageError,
     ToolchainError or CacheError."""
+    from linnet.emit.remote import remote_program
     from linnet.toolchain.cache import default_cache
-    from linnet.toolchain.cc import compile_shared, find_compiler, target_flags
-    from linnet.toolchain.native import host_targets
+    from linnet.toolchain.cc import compile_executable, compile_shared, target_flags
 
     cache = default_cache()
-    compiler = find_compiler(cache)
-    target = resolve_target(request.target)
-    if target not in host_targets(compiler, cache):
-        raise UsageError(
-            f"this machine cannot run code for the target `{target}`",
-            help="compile it with `linnet compile --emit c` or `obj`, or choose another target",
-        )
-    request = dataclasses.replace(request, target=target)
-    flags = target_flags(target, compiler)
+    request = dataclasses.replace(request, target=resolve_target(request.target))
+    compiler, runner = _toolchain(request.target)
+    flags = target_flags(request.target, compiler)
     files = _front_digests(request)
 
     def make(folder: Path) -> None:
         generated = generate(request)
         (folder / "unit.c").write_text(generated.c, encoding="utf-8")
-        compile_shared(compiler, generated.c, flags, folder / "unit.so", keep=None)
+        if runner:
+            program = remote_program(generated.c, generated.artifact)
+            compile_executable(compiler, program, flags, folder / UNIT_PROGRAM)
+        else:
+            compile_shared(compiler, generated.c, flags, folder / UNIT_LIBRARY)
         (folder / "artifact.json").write_text(generated.artifact.to_json(), encoding="utf-8")
 
     key = _unit_key(request, files, compiler.identity, flags)
     entry = cache.get_or_build(key, make)
     artifact = Artifact.from_json(entry.path("artifact.json").read_text(encoding="utf-8"))
-    return Built(artifact, entry)
+    return Built(artifact, entry, runner)
+
+
+def _toolchain(target: str) -> tuple[Compiler, tuple[str, ...]]:
+    """The compiler for a target, and the words that start its programs when this machine can
+    only emulate them (none when it runs them itself)."""
+    from linnet.targets.detect import host_machine, target_rule
+    from linnet.toolchain.cc import cross_compiler, emulator, find_compiler
+    from linnet.toolchain.native import host_targets
+
+    machine = target_rule(target).machine
+    if machine in (None, host_machine()):
+        compiler = find_compiler()
+        if target in host_targets(compiler):
+            return compiler, ()
+    elif runner := emulator(machine):
+        return cross_compiler(machine), runner
+    raise UsageError(
+        f"this machine can neither run nor emulate code for the target `{target}`",
+        help="choose another target, or install user-mode emulation (qemu-user); "
+        "`linnet compile --emit c` needs neither",
+    )
 
 
 def _front_digests(request: Request) -> tuple[str, ...]:
@@ -343,19 +368,25 @@ def load(
     paths to tensor names; `where` names the source in messages."""
     from linnet.runtime.bind import bind
     from linnet.runtime.program import Program
+
+    workers = checked_threads(threads)
+    binding = bind(manifest(request), source.tensors, names, where)
+    built = build(dataclasses.replace(request, absent=binding.absent))
+    return Program(built.artifact, machine(built, workers), source, binding, strict=strict)
+
+
+def machine(built: Built, threads: int | None = None) -> Machine:
+    """The place where a unit runs: this process, or an emulated one."""
+    from linnet.runtime.machine import EmulatedMachine, LocalMachine
     from linnet.targets.detect import usable_threads
     from linnet.toolchain.load import load_entry
 
-    binding = bind(manifest(request), source.tensors, names, where)
-    built = build(dataclasses.replace(request, absent=binding.absent))
-    return Program(
-        built.artifact,
-        load_entry(built.entry),
-        source,
-        binding,
-        threads=checked_threads(threads) or usable_threads(),
-        strict=strict,
-    )
+    count = threads or usable_threads()
+    if not built.runner:
+        return LocalMachine(load_entry(built.entry, UNIT_LIBRARY), count)
+    command = (*built.runner, str(built.entry.path(UNIT_PROGRAM)))
+    entries = [entry.symbol for entry in built.artifact.entries]
+    return EmulatedMachine(command, entries, built.artifact.packs, count)
 
 
 def checked_threads(threads: int | None) -> int | None:

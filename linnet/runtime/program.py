@@ -1,14 +1,11 @@
 """A compiled unit with its weights: entries that can be called, and the state they keep.
 
-In: an artifact, its library, and a source of weights. Out: a `Program`. Weights that the code
-wants as they are stay where the checkpoint is mapped; others are laid out once, in parallel.
+In: an artifact, the machine that runs it, and a source of weights. Out: a `Program`. Weights
+that the code wants as they are stay where the checkpoint is mapped; others are laid out once.
 """
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import mmap
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -16,12 +13,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from linnet.artifact import Artifact, Entry, Weight
+from linnet.artifact import Artifact, Entry, State, Weight
 from linnet.dims import Dim, Sym, parse
-from linnet.errors import UsageError
+from linnet.errors import ShapeError, UsageError
 from linnet.runtime.bind import Binding, Tensor
 from linnet.runtime.boundary import NUMPY, Boundary
-from linnet.runtime.library import Call, Library
+from linnet.runtime.machine import Machine
 
 ALIGNMENT = 64
 Array = npt.NDArray[Any]
@@ -72,11 +69,10 @@ class Program:
     def __init__(
         self,
         artifact: Artifact,
-        handle: ctypes.CDLL,
+        machine: Machine,
         source: WeightSource,
         binding: Binding,
         *,
-        threads: int,
         strict: bool = False,
     ) -> None:
         self.artifact = artifact
@@ -86,42 +82,31 @@ class Program:
         self._boundaries = {
             name: Boundary(entry, generics, strict) for name, entry in self.entries.items()
         }
-        self._lock = threading.RLock()
-        self._library: Library | None = Library(handle, threads)
-        self.threads = self._library.workers
-        self._kept: list[object] = []  # owners of the memory behind the pointers
-        self._states = {s.path: _zeros(s.dims, NUMPY[s.dtype]) for s in artifact.states}
-        self._state_table = _table(list(self._states.values()))
-        self._weight_table = self._lay_out(source)
         self._memory = {name: _Memory(e) for name, e in self.entries.items()}
-        self._arena = _zeros((0,), np.dtype(np.uint8))
-        self._scratch = _zeros((0,), np.dtype(np.uint8))
+        self._lock = threading.RLock()
+        self._machine: Machine | None = machine
+        self.threads = machine.workers
+        self._weights = self._lay_out(machine, source)
+        self._states = {
+            s.path: (_zeros(s), machine.zeros(_zeros(s).nbytes)) for s in artifact.states
+        }
+        self._state_addresses = [address for _, address in self._states.values()]
 
-    # --- weights --------------------------------------------------------------------------
-
-    def _lay_out(self, source: WeightSource) -> ctypes.Array[ctypes.c_void_p]:
-        assert self._library is not None
-        pointers: list[int] = []
-        dense: dict[str, Array] = {}
+    def _lay_out(self, machine: Machine, source: WeightSource) -> list[int]:
+        """Addresses of all weights, in the order of the artifact."""
+        addresses: list[int] = []
+        dense: dict[str, int] = {}
         for weight in self.artifact.weights:
             name = self.binding.names[weight.path]
-            if weight.layout == "dense":
-                key = f"{name} {weight.dtype}"
-                if key not in dense:
-                    dense[key] = _dense(weight, source.tensors[name].dtype, source.array(name))
-                array = dense[key]
-            else:
-                array = _empty_pages(weight.size)
-                stored = source.array(name)
-                dtype = source.tensors[name].dtype
-                self._library.pack(
-                    weight.layout, stored.ctypes.data, array.ctypes.data, dtype, weight.args
-                )
-            self._kept.append(array)
-            pointers.append(array.ctypes.data)
-        return (ctypes.c_void_p * max(1, len(pointers)))(*pointers)
-
-    # --- calls ----------------------------------------------------------------------------
+            stored, dtype = source.array(name), source.tensors[name].dtype
+            if weight.layout != "dense":
+                packed = machine.pack(weight.layout, stored, dtype, weight.args, weight.size)
+                addresses.append(packed)
+                continue
+            if name not in dense:
+                dense[name] = machine.place(_declared(weight, dtype, stored))
+            addresses.append(dense[name])
+        return addresses
 
     def call(self, entry: str, args: Sequence[Any], sizes: Mapping[str, int] | None = None) -> Any:
         """Run `entry` on arrays in the order of its inputs; `sizes` gives generics that no input
@@ -130,65 +115,64 @@ class Program:
         Raises UsageError, DTypeError or ShapeError before anything runs."""
         if entry not in self.entries:
             raise UsageError(f"no entry `{entry}`; there are {', '.join(self.entries)}")
+        description, boundary = self.entries[entry], self._boundaries[entry]
         with self._lock:
-            if self._library is None:
-                raise UsageError("this program is closed")
-            arrays, values = self._boundaries[entry].admit(args, sizes or {})
+            machine = self._open()
+            arrays, values = boundary.admit(args, sizes or {})
             results = [
-                np.empty(tuple(d.evaluate(values) for d in dims), NUMPY[a.dtype])
-                for dims, a in zip(
-                    self._boundaries[entry].results, self.entries[entry].results, strict=True
-                )
+                np.empty(tuple(dim.evaluate(values) for dim in dims), NUMPY[result.dtype])
+                for dims, result in zip(boundary.results, description.results, strict=True)
             ]
-            self._run(entry, arrays, results, values)
+            arena, scratch = self._memory[entry].bytes(values)
+            machine.run(
+                description.symbol,
+                [values[name] for name in description.sizes],
+                arrays,
+                results,
+                self._weights,
+                self._state_addresses,
+                arena,
+                scratch,
+            )
         finished = [r if r.ndim else r[()] for r in results]
-        return tuple(finished) if self.entries[entry].tuple_result else finished[0]
+        return tuple(finished) if description.tuple_result else finished[0]
 
-    def _run(
-        self,
-        name: str,
-        arrays: Sequence[Array],
-        results: Sequence[Array],
-        values: Mapping[str, int],
-    ) -> None:
-        assert self._library is not None
-        entry = self.entries[name]
-        arena, scratch = self._memory[name].bytes(values)
-        if arena > self._arena.size:
-            self._arena = _empty_pages(arena)
-        if scratch * self.threads > self._scratch.size:
-            self._scratch = _empty_pages(scratch * self.threads)
-        sizes = (ctypes.c_int64 * max(1, len(entry.sizes)))(*(values[s] for s in entry.sizes))
-        inputs, outputs = _table(arrays), _table(results)
-        call = Call(
-            ctypes.addressof(sizes),
-            ctypes.addressof(inputs),
-            ctypes.addressof(outputs),
-            ctypes.addressof(self._weight_table),
-            ctypes.addressof(self._state_table),
-            self._arena.ctypes.data,
-            self._scratch.ctypes.data,
-            scratch,
-        )
-        self._library.run(entry.symbol, call)
-
-    # --- state ----------------------------------------------------------------------------
+    def _open(self) -> Machine:
+        if self._machine is None:
+            raise UsageError("this program is closed")
+        return self._machine
 
     def reset_state(self) -> None:
         """Make every state zero, as at the start."""
         with self._lock:
-            for array in self._states.values():
-                array.fill(0)
+            machine = self._open()
+            for zeros, address in self._states.values():
+                machine.write(address, zeros)
 
     def state(self, path: str) -> Array:
-        """A copy of a state member."""
+        """A copy of a state member. Raises UsageError for a path that is none."""
         with self._lock:
-            return self._states[path].copy()
+            zeros, address = self._state(path)
+            out = np.empty_like(zeros)
+            self._open().read(address, out)
+            return out
 
     def set_state(self, path: str, value: Any) -> None:
-        """Overwrite a state member. Raises ShapeError or DTypeError through numpy's own rules."""
+        """Overwrite a state member. Raises UsageError for a path that is none, ShapeError for
+        another shape."""
         with self._lock:
-            self._states[path][...] = value
+            zeros, address = self._state(path)
+            array = np.asarray(value, zeros.dtype)
+            if array.shape != zeros.shape:
+                raise ShapeError(
+                    f"state `{path}` has shape {list(zeros.shape)}, not {list(array.shape)}"
+                )
+            self._open().write(address, np.ascontiguousarray(array))
+
+    def _state(self, path: str) -> tuple[Array, int]:
+        if path not in self._states:
+            raise UsageError(f"no state `{path}`; there are {', '.join(self._states) or 'none'}")
+        return self._states[path]
 
     def explain(self) -> str:
         """The plan of this unit, in words."""
@@ -197,11 +181,9 @@ class Program:
     def close(self) -> None:
         """End the threads and let go of the weights."""
         with self._lock:
-            library, self._library = self._library, None
-            if library is not None:
-                library.close()
-            self._kept.clear()
-            self._states.clear()
+            machine, self._machine = self._machine, None
+            if machine is not None:
+                machine.close()
 
     def __enter__(self) -> Program:
         return self
@@ -210,9 +192,9 @@ class Program:
         self.close()
 
     def __del__(self) -> None:
-        library = getattr(self, "_library", None)
-        if library is not None:
-            library.close()
+        machine = getattr(self, "_machine", None)
+        if machine is not None:
+            machine.close()
 
 
 class _Memory:
@@ -234,33 +216,20 @@ class _Memory:
         return self._known[key]
 
 
-def _dense(weight: Weight, stored: str, array: Array) -> Array:
-    """A weight as declared: the mapped array itself, or a widened copy."""
+def _declared(weight: Weight, stored: str, array: Array) -> Array:
+    """A weight in its declared dtype: the mapped array itself, or a widened copy."""
     if stored == weight.dtype:
         return array
     wide = np.empty(array.shape, np.float32)
     if stored == "bf16":
+        # A bf16 is the upper half of the f32 of the same value.
         np.left_shift(array, 16, out=wide.view(np.uint32), dtype=np.uint32)
     else:
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore"):  # a signalling NaN is a value like any other
             np.copyto(wide, array)
     return wide
 
 
-def _empty_pages(size: int) -> Array:
-    """Zeroed memory of its own pages, on huge ones where the system grants them."""
-    pages = mmap.mmap(-1, max(size, mmap.PAGESIZE))
-    if hasattr(mmap, "MADV_HUGEPAGE") and size >= 2**21:
-        with contextlib.suppress(OSError):  # a kernel without them is only slower
-            pages.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(pages, np.uint8)
-
-
-def _zeros(dims: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """A zeroed array at a multiple of 64 bytes."""
-    count = int(np.prod(dims, dtype=np.int64))
-    return _empty_pages(count * dtype.itemsize)[: count * dtype.itemsize].view(dtype).reshape(dims)
-
-
-def _table(arrays: Sequence[Array]) -> ctypes.Array[ctypes.c_void_p]:
-    return (ctypes.c_void_p * max(1, len(arrays)))(*(a.ctypes.data for a in arrays))
+def _zeros(state: State) -> Array:
+    """What a state holds at the start; costs no memory until it is read."""
+    return np.zeros(state.dims, NUMPY[state.dtype])
