@@ -7,23 +7,24 @@ checkpoint of another kind. Only `_assemble` touches the compiler and the runtim
 
 from __future__ import annotations
 
-import numbers
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
+from linnet import driver
 from linnet.errors import CheckpointError, UsageError
 from linnet.nest import registry
 from linnet.nest.bindings import load_bindings, tensor_names
 from linnet.nest.card import Card, Generic
 from linnet.nest.config import Config, end_of_text_ids, load_config, resolve_generics
 from linnet.nest.generate import Setup
-from linnet.nest.model import Facts, Model, Program
+from linnet.nest.model import Facts, Model
 from linnet.nest.nearest import did_you_mean
 from linnet.nest.resolve import Checkpoint, resolve
 from linnet.nest.text import Tokenizer, find_tokenizer
 
-POLICIES = ("exact", "equivalent", "fast")
+if TYPE_CHECKING:
+    from linnet.runtime.program import Program as BoundProgram
 
 
 def load(
@@ -51,24 +52,33 @@ def load(
     files = resolve(card, checkpoint, offline=offline)
     config = Config({}) if files.config is None else load_config(files.config)
     generation = None if files.generation is None else load_config(files.generation)
-    values = resolve_generics(card, config, generics)
+    values = resolve_generics(card, config, generics, _known_generics(card, generics))
     text = _setup(card, files, values, end_of_text_ids(card, config, generation))
     program, notes = _assemble(card, files, values, target, numerics, threads)
-    return Model(program, Facts(card, values, config.values, text, notes))
+    return Model(program, Facts(card, dict(program.artifact.generics), config.values, text, notes))
 
 
-def _check_arguments(target: object, numerics: object, threads: object, offline: object) -> None:
+def _check_arguments(
+    target: object, numerics: object, threads: int | None, offline: object
+) -> None:
     if not isinstance(target, str):
         raise UsageError(f"target = {target!r}: it must be the name of a target, or 'native'")
-    if numerics not in POLICIES:
-        hint = did_you_mean(str(numerics), POLICIES)
+    if numerics not in driver.POLICIES:
+        hint = did_you_mean(str(numerics), driver.POLICIES)
         raise UsageError(f"numerics = {numerics!r}: there is no such policy{hint}")
-    if threads is not None:
-        whole = isinstance(threads, numbers.Integral) and not isinstance(threads, bool)
-        if not whole or threads < 1:  # type: ignore[operator] # an integer by now
-            raise UsageError(f"threads = {threads!r}: it must be an integer, 1 or more")
+    driver.checked_threads(threads)
     if not isinstance(offline, bool):
         raise UsageError(f"offline = {offline!r}: it must be true or false")
+
+
+def _known_generics(card: Card, given: Mapping[str, Generic] | None) -> tuple[str, ...]:
+    """The names that `given` may use: the card's; the source is read only for others, which
+    have their defaults there."""
+    if not given or all(name in card.known_generics for name in given):
+        return card.known_generics
+    program = driver.check(card.source.path).program
+    assert program is not None
+    return tuple(g.name for g in driver.root_block(program, card.source.root).generics)
 
 
 def _setup(
@@ -113,31 +123,30 @@ def _assemble(
     target: str,
     numerics: str,
     threads: int | None,
-) -> tuple[Program, tuple[str, ...]]:
+) -> tuple[BoundProgram, tuple[str, ...]]:
     """Compile the source for these sizes and bind the checkpoint; with notes for `explain`."""
-    import importlib
-
     from linnet.runtime.checkpoint import open_checkpoint
 
-    driver: Any = importlib.import_module("linnet.driver")
-    compiled = driver.build(
-        card.source.path,
+    request = driver.Request(
+        source=card.source.path,
         root=card.source.root,
         generics=generics,
-        entries=None,
         target=target,
         numerics=numerics,
+        name=card.name,
     )
+    manifest = driver.manifest(request)
     weights = open_checkpoint(files.weights)
     bindings = None if card.weights.bindings is None else load_bindings(card.weights.bindings)
-    manifest = compiled.artifact.manifest
     paths = [parameter.path for parameter in manifest]
     names = tensor_names(bindings, paths, weights.names, card.weights.prefixes)
     stored = {n: weights.tensors[n].dtype for n in names.values() if n in weights.tensors}
     if not card.weights.widen:
         declared = {names[parameter.path]: parameter.dtype for parameter in manifest}
         _check_dtypes(card, files, stored, declared)
-    program: Program = compiled.bind(weights, names, threads=threads, strict=True)
+    program = driver.load(
+        request, weights, names, where=str(files.weights), threads=threads, strict=True
+    )
     return program, _notes(files, stored, weights.names)
 
 
