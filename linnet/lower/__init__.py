@@ -1,0 +1,8 @@
+"""Typed trees with bound generics to the Core IR: the last stage that knows the language."""
+
+from __future__ import annotations
+
+from linnet.lower.entry import lower_entry
+from linnet.lower.manifest import manifest
+
+__all__ = ["lower_entry", "manifest"]

@@ -1,0 +1,244 @@
+"""Loops: `static for` over numbers is written out, everything else becomes a LOOP.
+
+A LOOP carries the `var`s and the states that its body assigns. Its two Functions are closed:
+what they read of their surroundings is computed before the loop and handed in. In a loop over
+a range whose bounds are sizes of the call, the counter is carried too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from linnet.check import typed as t
+from linnet.check.types import Scalar
+from linnet.diag import Span
+from linnet.ir import build as ir
+from linnet.ir.node import Function, MapAttrs, Named, Node, toposort
+from linnet.lower.problems import unsupported
+from linnet.lower.values import Value, View
+
+if TYPE_CHECKING:
+    from linnet.lower.body import Body
+
+
+def static_range(body: Body, stmt: t.StaticForRange) -> None:
+    """`static for i in a..b`: one round after another where both ends are numbers."""
+    start, stop = body.bindings.dim(stmt.start), body.bindings.dim(stmt.stop)
+    if start.is_const and stop.is_const:
+        for k in range(start.value, stop.value):
+            number = ir.const(k, "i64")
+            body.locals[stmt.variable] = ir.scalar(number, body.origin(stmt.span))
+            body.round(stmt.body)
+        return
+    counter = t.Variable(stmt.variable.name, Scalar("i64"), stmt.span, mutable=True)
+    origin = body.origin(stmt.span, counter.name)
+    body.locals[counter] = ir.scalar(ir.dim_const(start), origin)
+    end = ir.scalar(ir.dim_const(stop), origin)
+    one = ir.scalar(ir.const(1, "i64"), origin)
+
+    def count(now: Body) -> Node:
+        value = now.locals[counter]
+        assert isinstance(value, Node)
+        return value
+
+    def round(now: Body) -> None:
+        now.locals[stmt.variable] = count(now)
+        now.round(stmt.body)
+        now.locals[counter] = ir.elementwise("add", count(now), one, origin=origin)
+
+    def condition(now: Body) -> Node:
+        return ir.elementwise("lt", count(now), end, origin=origin)
+
+    _Loop(body, stmt.span, [*_assigned(body, stmt.body), counter], condition, round).lower()
+
+
+def while_loop(body: Body, stmt: t.While) -> None:
+    """`while c { ... }`."""
+
+    def condition(now: Body) -> Node:
+        value = now.array(stmt.condition)
+        assert isinstance(value, Node)
+        return value
+
+    def round(now: Body) -> None:
+        now.round(stmt.body)
+
+    _Loop(body, stmt.span, _assigned(body, stmt.body), condition, round).lower()
+
+
+def _assigned(body: Body, stmts: Sequence[t.TStmt]) -> list[t.Variable]:
+    """The `var`s of the surroundings that a loop body assigns, in order."""
+    return [v for v in dict.fromkeys(_targets(stmts)) if v in body.locals]
+
+
+def _targets(stmts: Sequence[t.TStmt]) -> Iterator[t.Variable]:
+    for stmt in stmts:
+        match stmt:
+            case t.Assign(target=t.Variable() as target):
+                yield target
+            case t.While(body=inner) | t.StaticForBlocks(body=inner) | t.StaticForRange(body=inner):
+                yield from _targets(inner)
+
+
+@dataclass
+class _Loop:
+    body: Body
+    span: Span
+    variables: list[t.Variable]
+    condition: Callable[[Body], Node]
+    round: Callable[[Body], None]
+    touched: list[str] = field(default_factory=list)
+    """The states that the last walk of a round assigned."""
+
+    def lower(self) -> None:
+        """Replace the carried locals and states by what they are after the loop."""
+        if any(_is_view(v) for v in self.body.locals.values()):
+            raise unsupported("a loop inside index notation", self.span)
+        states: list[str] = []
+        while True:
+            _, results = self._round(states)
+            # A round shows which states it assigns; those are carried, and it is walked anew.
+            if len(results) == len(self.variables) + len(states):
+                break
+            states = sorted({*states, *self.touched})
+        if not self.variables and not states:
+            return
+        self._close(states)
+
+    def _round(self, states: Sequence[str]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+        """Parameters for the carried values, and what one round makes of them."""
+        context, now = self.body.context, self.body.copied()
+        before = context.snapshot()
+        parameters = self._enter(now, states)
+        entered = context.snapshot()
+        self.round(now)
+        after = context.states
+        self.touched = [p for p in after if after[p] is not entered.get(p)]
+        context.states = before
+        results = [self._carried(now.locals[v], v.name) for v in self.variables]
+        missing = [p for p in self.touched if p not in states]
+        ends = [after[p] for p in (*states, *missing)]
+        return parameters, (*results, *ends)
+
+    def _enter(self, now: Body, states: Sequence[str]) -> tuple[Node, ...]:
+        parameters = []
+        for variable in self.variables:
+            value = self._carried(now.locals[variable], variable.name)
+            parameters.append(ir.arg(variable.name, value.type, value.origin))
+            now.locals[variable] = parameters[-1]
+        for path in states:
+            value = self._state(path)
+            parameters.append(ir.arg(path, value.type, value.origin))
+            now.context.states[path] = parameters[-1]
+        return tuple(parameters)
+
+    def _state(self, path: str) -> Node:
+        context = self.body.context
+        return context.states[path] if path in context.states else context.leaves[path]
+
+    def _carried(self, value: Value, name: str) -> Node:
+        if not isinstance(value, Node):
+            what = f"a loop that carries `{name}`, which is no tensor or scalar"
+            raise unsupported(what, self.span)
+        return value
+
+    def _test(self, states: Sequence[str]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+        context, now = self.body.context, self.body.copied()
+        before = context.snapshot()
+        parameters = self._enter(now, states)
+        entered = context.snapshot()
+        result = self.condition(now)
+        changed = context.states != entered
+        context.states = before
+        if changed:
+            raise unsupported("a loop condition that assigns state", self.span)
+        return parameters, (result,)
+
+    def _close(self, states: Sequence[str]) -> None:
+        body = self.body
+        first = [self._carried(body.locals[v], v.name) for v in self.variables]
+        first += [self._state(p) for p in states]
+        test, round = self._test(states), self._round(states)
+        outer: dict[int, Node] = {}
+        for parameters, results in (test, round):
+            outer.update((id(n), n) for n in _frontier(parameters, results))
+        others = tuple(outer.values())
+        ends = ir.loop(
+            _closed("while::condition", *test, others),
+            _closed("while::body", *round, others),
+            first,
+            others,
+            body.origin(self.span, "while"),
+        )
+        for variable, end in zip(self.variables, ends, strict=False):
+            body.locals[variable] = end
+        for path, end in zip(states, ends[len(self.variables) :], strict=True):
+            body.context.states[path] = end
+
+
+def _is_view(value: Value) -> bool:
+    if isinstance(value, tuple):
+        return any(_is_view(v) for v in value)
+    return isinstance(value, View)
+
+
+def _stays(node: Node) -> bool:
+    """A map that reads nothing is as well made inside the loop."""
+    return isinstance(node.attrs, MapAttrs) and not node.args
+
+
+def _dependent(parameters: Sequence[Node], results: Sequence[Node]) -> set[int]:
+    """The nodes that belong inside: they depend on a carried value, or read nothing."""
+    inside = {id(p) for p in parameters}
+    for node in toposort(results):
+        if _stays(node) or any(id(a) in inside and not _stays(a) for a in node.args):
+            inside.add(id(node))
+    return inside
+
+
+def _frontier(parameters: Sequence[Node], results: Sequence[Node]) -> list[Node]:
+    """The nodes of the surroundings that what is inside reads."""
+    inside = _dependent(parameters, results)
+    found: dict[int, Node] = {}
+    for node in toposort(results):
+        if id(node) in inside:
+            found.update((id(a), a) for a in node.args if id(a) not in inside)
+    found.update((id(r), r) for r in results if id(r) not in inside)
+    return list(found.values())
+
+
+def _closed(
+    op: str, parameters: Sequence[Node], results: Sequence[Node], others: Sequence[Node]
+) -> Function:
+    """The Function of the carried `parameters` and of `others`, by parameters of its own."""
+    inside = _dependent(parameters, results)
+    taken = {_name(p) for p in parameters}
+    new: dict[int, Node] = {}
+    for other in others:
+        name = _fresh(_name(other), taken)
+        new[id(other)] = ir.arg(name, other.type, other.origin)
+    for node in toposort(results):
+        if id(node) in inside and id(node) not in new:
+            args = tuple(new.get(id(a), a) for a in node.args)
+            same = all(a is b for a, b in zip(args, node.args, strict=True))
+            new[id(node)] = node if same else dataclasses.replace(node, args=args)
+    owned = tuple(new[id(other)] for other in others)
+    return Function(op, {}, (*parameters, *owned), tuple(new.get(id(r), r) for r in results))
+
+
+def _name(node: Node) -> str:
+    if isinstance(node.attrs, Named):
+        return node.attrs.name
+    return (node.origin.name if node.origin is not None else "") or node.op.value
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    base, k = name, 1
+    while name in taken:
+        k += 1
+        name = f"{base}_{k}"
+    taken.add(name)
+    return name

@@ -1,0 +1,60 @@
+"""What can still go wrong once generics have numbers, as exceptions a user can act on.
+
+Everything about shapes that holds for all sizes was settled by the checker; what is left are
+conditions on the numbers themselves, and forms that this compiler does not lower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from linnet.diag import Diagnostic, Label, Span
+from linnet.dims import Clause, Sym
+from linnet.errors import ShapeError, SourceError
+from linnet.ir.node import Origin
+
+
+def source_error(code: str, message: str, span: Span, *notes: str, help: str = "") -> SourceError:
+    """A `SourceError` with one diagnostic at `span`."""
+    diagnostic = Diagnostic(
+        code, message, Label(span), notes=tuple(notes), help=(help,) if help else ()
+    )
+    return SourceError(f"{span}: {message}", [diagnostic])
+
+
+def unsupported(what: str, span: Span, help: str = "") -> SourceError:
+    """The language allows `what`, this compiler has no way to run it."""
+    return source_error("E2190", f"this compiler cannot run {what}", span, help=help)
+
+
+def values_text(clause: Clause, values: Mapping[Sym, int]) -> str:
+    """The symbols of `clause` with their values: `S = 1025, MaxPositions = 1024`."""
+    involved = sorted(clause.symbols() & values.keys(), key=lambda s: clause.text.find(s.name))
+    return ", ".join(f"{s.name} = {values[s]}" for s in involved)
+
+
+def violated_block_clause(block: str, clause: Clause, values: Mapping[Sym, int]) -> ShapeError:
+    """The `where` item of a root block that the given generics break."""
+    shown = values_text(clause, values)
+    return ShapeError(
+        f"{place_of(clause.origin)}: `{clause.text}` does not hold for {block} with {shown}",
+        help="bind the generics to sizes that satisfy it",
+    )
+
+
+def violated_entry_clause(entry: str, clause: Clause, values: Mapping[Sym, int]) -> SourceError:
+    """The `where` item of an entry that the sizes known at compile time break."""
+    message = f"`{clause.text}` does not hold for `{entry}` with {values_text(clause, values)}"
+    if isinstance(clause.origin, Span):
+        return source_error("E2206", message, clause.origin)
+    return SourceError(message, [Diagnostic("E2206", message)])
+
+
+def place_of(origin: object | None) -> str:
+    """`file:line:column` of a span or origin."""
+    return "" if origin is None else str(origin)
+
+
+def origin_of(span: Span, name: str = "", path: str = "") -> Origin:
+    """The IR's record of a span."""
+    return Origin(span.source.name, span.line, span.column, name, path)
