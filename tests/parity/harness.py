@@ -8,6 +8,7 @@ kernel left them. What the right values are is up to the tests.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import platform
 import shutil
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+
 from linnet.emit.env import prelude, render
 from linnet.resources import folder
 from linnet.targets.detect import host_machine, kernel_cpu_flags, target_rule
@@ -289,9 +291,61 @@ def build(folder: Path, isa: str, functions: Sequence[Kernel | Loop], name: str)
     source.write_text(prelude(target, body) + body, encoding="utf-8")
     path = source.with_suffix("")
     command = [*compiler(isa), *BASE, *target_rule(isa).cflags, "-Wall", "-Wextra", "-Werror"]
-    command += ["-Wno-unused-function", "-Wno-unused-parameter", "-pthread", str(source), "-o", str(path), "-lm"]
+    command += [
+        "-Wno-unused-function",
+        "-Wno-unused-parameter",
+        "-pthread",
+        str(source),
+        "-o",
+        str(path),
+        "-lm",
+    ]
     subprocess.run(command, check=True, timeout=120)
     return Program(path, isa, tuple(functions))
+
+
+def compile_shared(source: str, path: Path) -> Path:
+    """Compile C text for this machine into the shared library `path`."""
+    file = path.with_suffix(".c")
+    file.write_text(source, encoding="utf-8")
+    command = [*compiler("scalar"), *BASE, "-fPIC", "-shared", "-pthread", str(file)]
+    subprocess.run([*command, "-o", str(path), "-lm"], check=True, timeout=60)
+    return path
+
+
+class PackJob(ctypes.Structure):
+    """`struct linnet_pack_job` of rt/pack.h."""
+
+    _fields_ = (
+        ("source", ctypes.c_void_p),
+        ("packed", ctypes.c_void_p),
+        ("dtype", ctypes.c_int64),
+        ("args", ctypes.c_int64 * 4),
+    )
+
+
+class Library:
+    """A shared library with a pool, and what it exports."""
+
+    def __init__(self, path: Path) -> None:
+        self.c = ctypes.CDLL(str(path))
+        self.c.linnet_pool_new.restype = ctypes.c_void_p
+        self.c.linnet_pool_run.argtypes = [ctypes.c_void_p] * 3
+        self.c.linnet_pool_free.argtypes = [ctypes.c_void_p]
+
+    def pack(
+        self, source: np.ndarray, packed: np.ndarray, kind: int, args: tuple[int, ...]
+    ) -> None:
+        job = PackJob(source.ctypes.data, packed.ctypes.data, kind, (ctypes.c_int64 * 4)(*args))
+        pool = self.c.linnet_pool_new(2)
+        function = ctypes.cast(self.c.linnet_pack_panels, ctypes.c_void_p)
+        self.c.linnet_pool_run(pool, function, ctypes.byref(job))
+        self.c.linnet_pool_free(pool)
+
+
+@functools.cache
+def linnet_library(path: Path) -> Library:
+    return Library(path)
 
 
 def same_bits(a: np.ndarray, b: np.ndarray) -> bool:

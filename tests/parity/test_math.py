@@ -3,14 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
+
 from parity.harness import ISAS, Case, Loop, build, same_bits, why_not
 
-SPECIAL = [0.0, 1e-45, 1e-40, 1.2e-38, 1e-20, 1e-8, 1e-4, 0.1, 0.25, 0.5, 0.7, 1.0, 1.5, 2.0, 3.14159274]
-SPECIAL += [9.0, 13.0, 15.0, 20.0, 45.0, 70.0, 88.72, 88.8, 89.5, 103.0, 104.5, 1e4, 1e10, 3e38, np.inf]
+SPECIAL = [
+    0.0,
+    1e-45,
+    1e-40,
+    1.2e-38,
+    1e-20,
+    1e-8,
+    1e-4,
+    0.1,
+    0.25,
+    0.5,
+    0.7,
+    1.0,
+    1.5,
+    2.0,
+    3.14159274,
+]
+SPECIAL += [
+    9.0,
+    13.0,
+    15.0,
+    20.0,
+    45.0,
+    70.0,
+    88.72,
+    88.8,
+    89.5,
+    103.0,
+    104.5,
+    1e4,
+    1e10,
+    3e38,
+    np.inf,
+]
 ULP = {"exp": 1.0, "tanh": 3.0, "log": 1.0, "sin": 1.0, "cos": 1.0, "sqrt": 0.5, "rsqrt": 1.5}
 
 
@@ -28,13 +60,24 @@ def floats(dtype: type) -> np.ndarray:
 
 NAMES = {np.float32: ("f32", "float"), np.float64: ("f64", "double")}
 UNARY = [
-    (name, dtype, Loop(f"loop_{name}_{NAMES[dtype][0]}", NAMES[dtype][1], (NAMES[dtype][1],),
-                       f"ln_{name}_{NAMES[dtype][0]}(a)"))
+    (
+        name,
+        dtype,
+        Loop(
+            f"loop_{name}_{NAMES[dtype][0]}",
+            NAMES[dtype][1],
+            (NAMES[dtype][1],),
+            f"ln_{name}_{NAMES[dtype][0]}(a)",
+        ),
+    )
     for name in ULP
     for dtype in NAMES
 ]
-INTS = {f"{s}{b}": (f"{'u' if s == 'u' else ''}int{b}_t", np.dtype(f"{s}{b // 8}"))
-        for s in "iu" for b in (8, 16, 32, 64)}
+INTS = {
+    f"{s}{b}": (f"{'u' if s == 'u' else ''}int{b}_t", np.dtype(f"{s}{b // 8}"))
+    for s in "iu"
+    for b in (8, 16, 32, 64)
+}
 BINARY = [
     Loop(f"loop_{op}_{t}", c, (c, c), f"ln_{op}_{t}(a, b)")
     for op in ("div", "rem", "shl", "shr", "min", "max")
@@ -42,18 +85,23 @@ BINARY = [
 ]
 FLOAT_BINARY = [
     Loop(f"loop_{op}_{t}", c, (c, c), f"ln_{op}_{t}(a, b)")
-    for op in ("min", "max") for t, c in (("f32", "float"), ("f64", "double"))
+    for op in ("min", "max")
+    for t, c in (("f32", "float"), ("f64", "double"))
 ]
 CASTS = [
     Loop(f"loop_{t}_from_{f}", c, (cf,), f"ln_{t}_from_{f}(a)")
-    for t, (c, _) in INTS.items() for f, cf in (("f32", "float"), ("f64", "double"))
+    for t, (c, _) in INTS.items()
+    for f, cf in (("f32", "float"), ("f64", "double"))
 ]
 HALVES = [
     Loop(f"loop_{a}_from_{b}", ca, (cb,), f"ln_{a}_from_{b}(a)")
     for a, ca, b, cb in (
-        ("f32", "float", "f16", "uint16_t"), ("f32", "float", "bf16", "uint16_t"),
-        ("f16", "uint16_t", "f32", "float"), ("bf16", "uint16_t", "f32", "float"),
-        ("f16", "uint16_t", "f64", "double"), ("bf16", "uint16_t", "f64", "double"),
+        ("f32", "float", "f16", "uint16_t"),
+        ("f32", "float", "bf16", "uint16_t"),
+        ("f16", "uint16_t", "f32", "float"),
+        ("bf16", "uint16_t", "f32", "float"),
+        ("f16", "uint16_t", "f64", "double"),
+        ("bf16", "uint16_t", "f64", "double"),
     )
 ]
 FUNCTIONS = [loop for _, _, loop in UNARY] + BINARY + FLOAT_BINARY + CASTS + HALVES
@@ -77,8 +125,10 @@ def cases() -> list[Case]:
         a, b = integers(INTS[loop.symbol.split("_")[2]][1])
         out.append(Case(loop, [a.size], [a, b, np.empty_like(a)]))
     for loop in FLOAT_BINARY:
-        v = np.array([np.nan, -np.inf, -1.0, 0.0, 2.0, np.inf],
-                     np.float32 if "f32" in loop.symbol else np.float64)
+        v = np.array(
+            [np.nan, -np.inf, -1.0, 0.0, 2.0, np.inf],
+            np.float32 if "f32" in loop.symbol else np.float64,
+        )
         a, b = (g.ravel() for g in np.meshgrid(v, v))
         out.append(Case(loop, [a.size], [a, b, np.empty_like(a)]))
     for loop in CASTS:
@@ -96,12 +146,26 @@ def half_ties(ctype: str) -> np.ndarray:
     """Numbers at, just below and just above the middle between neighbours of f16 and bf16."""
     dtype = np.float32 if ctype == "float" else np.float64
     exact = np.arange(0, 0x7C00, 37, dtype=np.uint16).view(np.float16).astype(np.float64)
-    exact = np.concatenate([exact, (np.arange(0, 0x7F00, 41, dtype=np.uint32) << 16).astype(
-        np.uint32).view(np.float32).astype(np.float64)])
+    exact = np.concatenate(
+        [
+            exact,
+            (np.arange(0, 0x7F00, 41, dtype=np.uint32) << 16)
+            .astype(np.uint32)
+            .view(np.float32)
+            .astype(np.float64),
+        ]
+    )
     middle = exact * (1 + 2.0**-9)
     middle = np.concatenate([middle, exact * (1 + 2.0**-12), exact + 2.0**-25])
-    values = np.concatenate([exact, middle, np.nextafter(middle, 0), np.nextafter(middle, 1e300),
-                             [65519.99, 65520.0, 65504.0, 1e300, np.inf, np.nan]])
+    values = np.concatenate(
+        [
+            exact,
+            middle,
+            np.nextafter(middle, 0),
+            np.nextafter(middle, 1e300),
+            [65519.99, 65520.0, 65504.0, 1e300, np.inf, np.nan],
+        ]
+    )
     with np.errstate(over="ignore"):
         return np.concatenate([values, -values]).astype(dtype)
 
@@ -129,7 +193,9 @@ def exact(name: str, x: np.ndarray) -> np.ndarray:
         return getattr(np, name)(wide)
 
 
-def test_functions_are_within_their_bounds(results: Callable[[str], list[list[np.ndarray]]]) -> None:
+def test_functions_are_within_their_bounds(
+    results: Callable[[str], list[list[np.ndarray]]],
+) -> None:
     for (name, dtype, _), (x, got) in zip(UNARY, results("scalar"), strict=False):
         want = exact(name, x)
         bound = ULP[name] if dtype is np.float32 else 3.0
@@ -163,7 +229,9 @@ def test_every_isa_gives_the_same_bits(
 
 
 def test_integers_never_trap(results: Callable[[str], list[list[np.ndarray]]]) -> None:
-    for case, (a, b, got) in zip(cases()[len(UNARY):], results("scalar")[len(UNARY):], strict=False):
+    for case, (a, b, got) in zip(
+        cases()[len(UNARY) :], results("scalar")[len(UNARY) :], strict=False
+    ):
         if case.function not in BINARY:
             break
         op, dtype = case.function.symbol.split("_")[1], a.dtype
@@ -171,14 +239,18 @@ def test_integers_never_trap(results: Callable[[str], list[list[np.ndarray]]]) -
         for x, y, z in zip(a.tolist(), b.tolist(), got.tolist(), strict=True):
             far = not 0 <= y < width
             want = {
-                "div": lambda x=x, y=y: 0 if y == 0 else abs(x) // abs(y) * (1 if x * y >= 0 else -1),
+                "div": lambda x=x, y=y: (
+                    0 if y == 0 else abs(x) // abs(y) * (1 if x * y >= 0 else -1)
+                ),
                 "rem": lambda x=x, y=y: 0 if y == 0 else abs(x) % abs(y) * (1 if x >= 0 else -1),
                 "shl": lambda x=x, y=y, far=far: 0 if far else x << y,
                 "shr": lambda x=x, y=y, far=far: (-1 if x < 0 else 0) if far else x >> y,
                 "min": lambda x=x, y=y: min(x, y),
                 "max": lambda x=x, y=y: max(x, y),
             }[op]()
-            wrapped = int(np.array(want & (2**width - 1), np.uint64).astype(f"u{width // 8}").view(dtype))
+            wrapped = int(
+                np.array(want & (2**width - 1), np.uint64).astype(f"u{width // 8}").view(dtype)
+            )
             assert z == wrapped, (case.function.symbol, x, y)
 
 
@@ -189,8 +261,14 @@ def test_casts_saturate_and_minimum_propagates_nan(
         if case.function in CASTS:
             x, got = arrays
             info = np.iinfo(got.dtype)
-            want = [0 if v != v else min(max(int(v) if abs(v) < 1e30 else int(np.sign(v)) * 10**30,
-                                             info.min), info.max) for v in x.tolist()]
+            want = [
+                0
+                if v != v
+                else min(
+                    max(int(v) if abs(v) < 1e30 else int(np.sign(v)) * 10**30, info.min), info.max
+                )
+                for v in x.tolist()
+            ]
             assert got.tolist() == want, case.function.symbol
         if case.function in FLOAT_BINARY:
             a, b, got = arrays
