@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from linnet.dims import Dim, Facts, Sym, is_positive
 from linnet.emit import spell
-from linnet.emit.names import Names, identifier
+from linnet.emit.names import Names, identifier, wrapped
 from linnet.ir.expr import (
     Apply,
     Const,
@@ -139,7 +139,7 @@ class _Writer:
             for v, name in zip(step.operands, self.pointers, strict=True)
         ]
         parameters.append(f"{spell.MEMORY[step.writes.buffer.dtype]} *{self.result}")
-        return "static void @name@(" + ", ".join(parameters) + ") {"
+        return wrapped("static void @name@(" + ", ".join(parameters) + ") {")
 
     # --- loops --------------------------------------------------------------------------
 
@@ -329,7 +329,7 @@ class _Writer:
         first, last = self.loops[id(expr)]
         name = self.names.fresh(expr.kind)
         start = spell.neutral(expr.kind, expr.dtype)
-        outer.lines.append(f"{spell.VALUE[expr.dtype]} {name} = {start};")
+        outer.lines.append(f"{spell.VALUE[expr.dtype]} {name} = {spell.bare(start)};")
         step = spell.combine(expr.kind, expr.dtype, name, self.texts[id(expr.body)])
         last.tail.append(f"{name} = {spell.bare(step)};")
         outer.lines.append(first)

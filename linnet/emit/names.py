@@ -1,4 +1,4 @@
-"""C identifiers made from source names, which may be words that C has taken."""
+"""C identifiers made from source names, which may be words that C has taken; line breaks."""
 
 from __future__ import annotations
 
@@ -40,3 +40,21 @@ class Names:
             text, count = f"{base}_{count}", count + 1
         self._given.add(text)
         return text
+
+
+def wrapped(text: str, indent: int = 0, width: int = 98) -> str:
+    """A call or a function head, broken after commas where it is too long for a line that
+    begins `indent` columns in. Later lines stand under the first argument."""
+    if len(text) + indent <= width or "(" not in text:
+        return text
+    head, _, rest = text.partition("(")
+    lines, line = [], f"{head}("
+    column = indent + len(line)
+    for k, part in enumerate(rest.split(", ")):
+        piece = part if k == 0 else f", {part}"
+        if k > 0 and len(line) + len(piece) + indent * (not lines) > width - 1:
+            lines.append(f"{line},")
+            line = " " * column + part
+        else:
+            line += piece
+    return "\n".join([*lines, line])

@@ -153,23 +153,23 @@ def apply(fn: str, dtype: str, operand: str, args: list[str]) -> str:
 def _arithmetic(fn: str, dtype: str, args: list[str]) -> str:
     base = compute_dtype(dtype)
     if fn in _LIBRARY or fn in ("min", "max"):
-        return f"ln_{fn}_{base}({', '.join(args)})"
+        return f"ln_{fn}_{base}({_listed(args)})"
     if dtype in INT_SIZES:
         return _integer_arithmetic(fn, dtype, args)
     if fn == "neg":
         return f"(-{args[0]})"
     if fn == "abs":
-        return f"{'fabs' if base == 'f64' else 'fabsf'}({args[0]})"
+        return f"{'fabs' if base == 'f64' else 'fabsf'}({bare(args[0])})"
     if fn == "div":
         return f"({args[0]} / {args[1]})"
     if fn == "mod":
-        return f"{'fmod' if base == 'f64' else 'fmodf'}({args[0]}, {args[1]})"
+        return f"{'fmod' if base == 'f64' else 'fmodf'}({_listed(args)})"
     return f"({args[0]} {_SYMBOLS[fn]} {args[1]})"
 
 
 def _integer_arithmetic(fn: str, dtype: str, args: list[str]) -> str:
     if fn in _INTEGER_LIBRARY:
-        return f"ln_{_INTEGER_LIBRARY[fn]}_{dtype}({', '.join(args)})"
+        return f"ln_{_INTEGER_LIBRARY[fn]}_{dtype}({_listed(args)})"
     if fn == "neg":
         text = f"(-{args[0]})"
     elif fn == "abs":
@@ -231,8 +231,12 @@ def load(pointer: str, dtype: str) -> str:
 def store(text: str, dtype: str) -> str:
     """What is written to memory for a value."""
     if dtype in HALVES:
-        return f"ln_{dtype}_from_f32({text})"
+        return f"ln_{dtype}_from_f32({bare(text)})"
     return bare(text)
+
+
+def _listed(args: list[str]) -> str:
+    return ", ".join(bare(arg) for arg in args)
 
 
 def bare(text: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from linnet.dims import Dim, Facts
 from linnet.emit import env, spell
 from linnet.emit.loops import loop_function, loop_key, loop_sizes
-from linnet.emit.names import Names, identifier
+from linnet.emit.names import Names, identifier, wrapped
 from linnet.emit.scalars import scalar_text
 from linnet.ir.expr import DimConst, walk
 from linnet.ir.node import Origin
@@ -145,7 +145,7 @@ class _Unit:
             arguments += [_pointer(v.buffer, v.offset) for v in step.operands]
             arguments.append(_pointer(step.writes.buffer, step.writes.offset))
             call = f"{name}({', '.join(arguments)});"
-        return _StepText(_comment(step), _wrapped(call))
+        return _StepText(_comment(step), wrapped(call, indent=2))
 
 
 def _parameters(kernel: KernelInstance) -> str:
@@ -309,17 +309,3 @@ def _entry_head(plan: EntryPlan) -> list[str]:
         lines[0] += f"    {graph.origin.file}:{graph.origin.line}"
     lines += [f"  where {clause.text}" for clause in graph.clauses]
     return lines
-
-
-def _wrapped(call: str) -> str:
-    """A call broken after commas where it is long."""
-    if len(call) <= 96:
-        return call
-    head, _, rest = call.partition("(")
-    lines, line = [], f"{head}("
-    for part in rest.split(", "):
-        if len(line) + len(part) > 94 and not line.endswith("("):
-            lines.append(line.rstrip())
-            line = " " * (len(head) + 3)
-        line += part + ("" if part.endswith(");") else ", ")
-    return "\n".join([*lines, line])
