@@ -129,9 +129,7 @@ def _bind(node: Node, array: Array, values: dict[str, int]) -> None:
                 values.setdefault(symbol.name, n)
 
 
-def _sizes(
-    graph: Graph, given: Mapping[str, Array], sizes: Mapping[str, int]
-) -> dict[str, int]:
+def _sizes(graph: Graph, given: Mapping[str, Array], sizes: Mapping[str, int]) -> dict[str, int]:
     values = dict(sizes)
     for node in graph.inputs:
         _bind(node, given[_name(node)], values)
@@ -165,9 +163,7 @@ def _updated(graph: Graph, done: Mapping[int, Array]) -> list[tuple[str, Node, A
     return [(path, node, done[id(node)]) for path, node in graph.updates.items()]
 
 
-def _evaluate(
-    roots: Sequence[Node], leaves: Mapping[int, Array], size: Size
-) -> dict[int, Array]:
+def _evaluate(roots: Sequence[Node], leaves: Mapping[int, Array], size: Size) -> dict[int, Array]:
     """Values of `roots` by id. A value that nothing further reads is let go."""
     order = list(toposort(roots))
     uses = Counter(id(arg) for node in order for arg in node.args)
@@ -189,9 +185,7 @@ def _evaluate(
     return done
 
 
-def _value(
-    node: Node, done: Mapping[int, Array], leaves: Mapping[int, Array], size: Size
-) -> Array:
+def _value(node: Node, done: Mapping[int, Array], leaves: Mapping[int, Array], size: Size) -> Array:
     args = [done[id(a)] for a in node.args]
     match node.attrs:
         case MapAttrs() as attrs:

@@ -72,8 +72,11 @@ def select(condition: Expr, chosen: Expr, otherwise: Expr) -> Expr:
         raise BrokenIR(f"select({condition.dtype}, {chosen.dtype}, {otherwise.dtype})")
     if isinstance(condition, Const):
         return chosen if condition.value else otherwise
-    return chosen if chosen is otherwise else Apply(chosen.dtype, "select", (
-        condition, chosen, otherwise))
+    return (
+        chosen
+        if chosen is otherwise
+        else Apply(chosen.dtype, "select", (condition, chosen, otherwise))
+    )
 
 
 def apply(fn: str, *args: Expr) -> Expr:
@@ -203,9 +206,7 @@ class Operands:
 
 def indices_for(dims: Sequence[Dim], names: str = "ijklmnopqrst") -> tuple[Index, ...]:
     """One fresh loop variable an axis."""
-    return tuple(
-        Index(names[k] if k < len(names) else f"i{k}", dim) for k, dim in enumerate(dims)
-    )
+    return tuple(Index(names[k] if k < len(names) else f"i{k}", dim) for k, dim in enumerate(dims))
 
 
 def map_node(

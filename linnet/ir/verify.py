@@ -111,7 +111,7 @@ class _Verifier:
         self._need(t.dtype in ITEM_SIZES, node, "no such dtype")
         self._need(not any(d.poisoned for d in t.dims), node, "a dim beyond i64")
         match node.op, node.args, node.attrs:
-            case (Op.INPUT | Op.PARAM | Op.STATE | Op.ARG), (), Named(name):
+            case ((Op.INPUT | Op.PARAM | Op.STATE | Op.ARG), (), Named(name)):
                 self._need(node.op in leaves and bool(name), node, "leaf out of place")
             case Op.MAP, args, MapAttrs(indices, body):
                 self._need(len(indices) == t.rank, node, f"{len(indices)} indices")

@@ -291,9 +291,7 @@ class Body:
                 return self._slice(expr, origin)
         raise AssertionError(f"no expression: {expr}")
 
-    def _apply(
-        self, fn: str, expr: t.TExpr, operands: tuple[Array, ...], origin: Origin
-    ) -> Array:
+    def _apply(self, fn: str, expr: t.TExpr, operands: tuple[Array, ...], origin: Origin) -> Array:
         return arrays.elementwise(
             self.dtype_of_type(expr.type),
             self.dims(expr.type, expr.span),
@@ -374,9 +372,7 @@ class Body:
             return self.value(expr.then if number.value else expr.otherwise, name)
         return self._choose(condition, expr.then, expr.otherwise, self.origin(expr.span, name))
 
-    def _choose(
-        self, condition: Array, then: t.TExpr, otherwise: t.TExpr, origin: Origin
-    ) -> Value:
+    def _choose(self, condition: Array, then: t.TExpr, otherwise: t.TExpr, origin: Origin) -> Value:
         """Both sides are computed; what one of them did to state counts only if it is taken."""
         before = self.context.snapshot()
         chosen = self.value(then, origin.name)

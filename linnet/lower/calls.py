@@ -151,5 +151,3 @@ def _function(
 def _plain(argument: object) -> Dim | tuple[Dim, ...] | str:
     assert isinstance(argument, (Dim, str, tuple))
     return argument
-
-

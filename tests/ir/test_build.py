@@ -16,7 +16,6 @@ X = build.input_node("x", build.tensor("f32", [N, 3]))
 I = Index("i", N)  # noqa: E741 (the name of a loop variable)
 
 
-
 def test_folding_keeps_only_what_is_exact() -> None:
     width = build.cast(build.dim_const(Dim.const(64)), "f32")
     scale = build.apply("div", build.const(1, "f32"), build.apply("sqrt", width))

@@ -36,9 +36,7 @@ def _broken() -> dict[str, Graph]:
         "index i is bound twice": _graph(
             build.map_node((X,), (I,), build.reduce("sum", (I,), element))
         ),
-        r"mul\(f32, i64\)": _graph(
-            build.map_node((X,), (I,), Apply("f32", "mul", (element, ref)))
-        ),
+        r"mul\(f32, i64\)": _graph(build.map_node((X,), (I,), Apply("f32", "mul", (element, ref)))),
         "300 is no u8": _graph(build.map_node((), (), Const("u8", 300))),
         "0.1 is no f32": _graph(build.map_node((), (), Const("f32", 0.1))),
         "load of operand 1": _graph(build.map_node((X,), (I,), Load("f32", 1, (ref, ref)))),
@@ -51,9 +49,7 @@ def _broken() -> dict[str, Graph]:
         r"takes \(i32\)": _graph(
             build.call(Function("m::f", {}, identity.parameters, identity.parameters), (X,))
         ),
-        "gives 0 values": _graph(
-            Node(Op.CALL, (X,), X.type, CallAttrs(identity))
-        ),
+        "gives 0 values": _graph(Node(Op.CALL, (X,), X.type, CallAttrs(identity))),
         "second leaf named `x`": _graph(build.input_node("x", build.tensor("f32"))),
         "INPUT leaves": _graph(build.input_node("y", build.tensor("f32"))),
         "size K is unknown": _graph(build.param("w", build.tensor("f32", [Dim.sym(Sym("K"))]))),
@@ -71,12 +67,8 @@ def test_verify_names_what_is_broken(message: str) -> None:
 
 
 def test_verify_names_the_pass_and_the_place() -> None:
-    bad = Node(
-        Op.RESHAPE, (X,), build.tensor("f32", [7 * N]), origin=Origin("a.linnet", 3, 1)
-    )
+    bad = Node(Op.RESHAPE, (X,), build.tensor("f32", [7 * N]), origin=Origin("a.linnet", 3, 1))
     verify(_graph(bad))  # 7 N == 3 N for N = 0: not ours to refute
-    worse = Node(
-        Op.RESHAPE, (X,), build.tensor("f16", [N, 3]), origin=Origin("a.linnet", 3, 1)
-    )
+    worse = Node(Op.RESHAPE, (X,), build.tensor("f16", [N, 3]), origin=Origin("a.linnet", 3, 1))
     with pytest.raises(BrokenIR, match=r"after tidy: .*\(input f32\[N, 3\]\).*a\.linnet:3:1"):
         verify(_graph(worse), after="tidy")
