@@ -116,6 +116,16 @@ class Checkpoint:
         array.flags.writeable = False
         return array
 
+    def release(self, name: str) -> None:
+        """Let the memory behind tensor `name` go; it is read again from the file if needed."""
+        info = self._info(name)
+        if self._maps is None or not hasattr(mmap, "MADV_DONTNEED"):
+            return
+        first = -(-info.offset // mmap.PAGESIZE) * mmap.PAGESIZE
+        last = (info.offset + info.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE
+        if last > first:
+            self._maps[info.file].madvise(mmap.MADV_DONTNEED, first, last - first)
+
     def widen(self, name: str, out: npt.NDArray[np.float32]) -> None:
         """Write tensor `name` (f32, f16 or bf16) to `out`, f32 of the same shape, exactly.
 

@@ -33,6 +33,9 @@ class WeightSource(Protocol):
         """The tensor as stored, read-only; f16 as float16, bf16 as its bits in uint16."""
         ...
 
+    def release(self, name: str) -> None:
+        """The tensor was copied elsewhere; its memory may go until it is asked for again."""
+
 
 class Arrays:
     """Weights given as numpy arrays by name. uint16 stands for bf16 where that is declared."""
@@ -46,6 +49,9 @@ class Arrays:
 
     def array(self, name: str) -> Array:
         return np.ascontiguousarray(self._arrays[name])
+
+    def release(self, name: str) -> None:
+        """Nothing to let go: the arrays are the caller's."""
 
 
 class _ArrayInfo:
@@ -102,9 +108,11 @@ class Program:
             if weight.layout != "dense":
                 packed = machine.pack(weight.layout, stored, dtype, weight.args, weight.size)
                 addresses.append(packed)
+                source.release(name)
                 continue
             if name not in dense:
                 dense[name] = machine.place(_declared(weight, dtype, stored))
+                source.release(name)
             addresses.append(dense[name])
         return addresses
 

@@ -1,0 +1,49 @@
+# Two commands for newcomers: `make demo` writes some text, `make test` runs the tests.
+# Both set up a virtual environment in .venv by themselves.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check lint types imports bench clean help
+
+help:
+	@echo "make demo    write text with the embedded model"
+	@echo "make test    run the tests"
+	@echo "make check   all a reviewer runs: format, lint, types, import contract, tests"
+	@echo "make bench   compare speed with transformers on a random GPT-2 124M (installs torch)"
+	@echo "make clean   remove the virtual environment"
+
+demo: $(VENV)/.demo
+	$(BIN)/linnet generate --prompt "Once upon a time" --max-tokens 80 --temp 0.8 --top-k 40 --seed 7
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.test lint types imports
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.test
+	$(BIN)/mypy
+
+imports: $(VENV)/.test
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.bench
+	$(BIN)/python bench/decode_and_prefill.py
+
+$(VENV)/.demo: pyproject.toml scripts/setup
+	sh scripts/setup "$(PYTHON)" "$(VENV)" "." demo
+
+$(VENV)/.test: pyproject.toml scripts/setup
+	sh scripts/setup "$(PYTHON)" "$(VENV)" ".[test]" test demo
+
+$(VENV)/.bench: pyproject.toml scripts/setup
+	sh scripts/setup "$(PYTHON)" "$(VENV)" ".[test,bench]" bench test demo
+
+clean:
+	rm -rf $(VENV)
