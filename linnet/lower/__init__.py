@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from linnet.lower.entry import lower_entry
-from linnet.lower.manifest import manifest
+from linnet.lower.manifest import bound_generics, manifest
 
-__all__ = ["lower_entry", "manifest"]
+__all__ = ["bound_generics", "lower_entry", "manifest"]

@@ -94,6 +94,19 @@ def bind_root(root: BlockDecl, generics: Mapping[str, int | str]) -> BlockValue:
     return BlockValue(root, "", bindings)
 
 
+def bound_generics(root: BlockDecl, generics: Mapping[str, int | str]) -> dict[str, int | str]:
+    """Every generic of the root by name, defaults filled in. Raises as `manifest` does."""
+    bindings = bind_root(root, generics).bindings
+    return {g.name: _number(bindings.get(g.symbol)) for g in root.generics}
+
+
+def _number(argument: GenericArgument | None) -> int | str:
+    if isinstance(argument, Dim):
+        return argument.value
+    assert isinstance(argument, str)
+    return argument
+
+
 def _listed(names: list[str]) -> str:
     return ", ".join(f"`{n}`" for n in names)
 
