@@ -16,7 +16,7 @@
 
 enum {
   LN_LINE = 128,             // bytes that two cores should not both write
-  LN_SPIN_NS = 50000,        // how long a worker spins before it sleeps
+  LN_SPIN_NS = 30000,        // how long a worker spins before it sleeps
   LN_SPIN_NS_CROWDED = 500,  // the same when there are more workers than CPUs
   LN_CROWD = 4,              // workers per CPU at most
 };
@@ -97,7 +97,8 @@ static inline void ln_sync(struct worker *w) {
   }
   for (int i = 0; i < t->spins; ++i) {
     if (atomic_load_explicit(&t->phase, memory_order_acquire) != phase) return;
-    ln_pause();
+    if (i % 128 == 127) sched_yield();         // someone else may need this core meanwhile
+    else ln_pause();
   }
   ln_sleep_until_after(t, phase);
 }

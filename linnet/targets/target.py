@@ -21,6 +21,7 @@ from linnet.resources import folder
 VIRTUAL_LANES = 16
 """Every reduction that needs lanes uses this many, on every target (f32)."""
 
+
 @dataclass(frozen=True)
 class Spelling:
     """The C text of one operation, with named holes: `vld1q_f32({p})`."""
@@ -50,6 +51,14 @@ class Register:
 
     def __str__(self) -> str:
         return str(self.index)
+
+    def of(self, pointer: str) -> str:
+        """Where this register's elements begin, counted from `pointer`."""
+        return f"{pointer} + {self.at}" if self.at else pointer
+
+    def left(self, count: str) -> str:
+        """How many of the `count` elements from the first register on are for this one."""
+        return f"{count} - {self.at}" if self.at else count
 
 
 class Spellings:
