@@ -448,6 +448,8 @@ def _without_common_content(left: Dim, right: Dim) -> tuple[Dim, Dim]:
 
 def _div_const(dim: Dim, n: int) -> Dim:
     """`dim / n` for a number `n != 0`: multiples come out, the constant keeps 0 <= r < n."""
+    if dim.poisoned:
+        return POISONED
     if dim.is_const:
         return _const(dim.value // n)
     if n < 0:
@@ -473,6 +475,8 @@ def _div_const(dim: Dim, n: int) -> Dim:
 
 def _mod_const(dim: Dim, n: int) -> Dim:
     """`dim % n` for a number `n != 0`: coefficients are reduced to 0 <= c < n."""
+    if dim.poisoned:
+        return POISONED
     if dim.is_const:
         return _const(dim.value % n)
     if n < 0:

@@ -69,7 +69,7 @@ class Rewriter:
 
     def is_multiple(self, dim: Dim, divisor: Dim) -> bool:
         """Whether the facts make `dim` a multiple of the non-zero `divisor` (both normal)."""
-        return not self._split(dim, divisor)[1].terms
+        return not dim.poisoned and not self._split(dim, divisor)[1].terms
 
     def clear_denominators(self, dim: Dim) -> Dim:
         """A normal form that is zero exactly where `dim` is, with fewer exact quotients.
@@ -95,6 +95,8 @@ class Rewriter:
 
     def _divided(self, atom: Div | Mod, left: Dim, right: Dim) -> Dim:
         """R2, R3, R4: the quotient or remainder of normal forms."""
+        if left.poisoned or right.poisoned:
+            return POISONED
         quotient, rest = ZERO, left
         if self._is_positive(right) or right in self._known.divisors:
             quotient, rest = self._split(left, right)

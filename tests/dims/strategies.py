@@ -44,6 +44,15 @@ bounds = st.builds(
     st.integers(0, 3),
 )
 facts = st.lists(st.one_of(comparisons, divisibilities, bounds, bounds), max_size=4)
+edge_leaves = st.one_of(
+    leaves, st.sampled_from([2**62, -(2**62), 2**63 - 1, -(2**63)]).map(Dim.const)
+)
+edge_claims = st.builds(
+    Clause.of,
+    st.sampled_from(["==", "<", ">="]),
+    st.recursive(edge_leaves, _combine, max_leaves=6),
+    st.recursive(edge_leaves, _combine, max_leaves=3),
+)
 claims = st.one_of(comparisons, divisibilities)
 
 

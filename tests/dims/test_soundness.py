@@ -42,6 +42,16 @@ def test_verdicts_agree_with_all_small_sizes(given: list[Clause], claim: Clause)
 
 
 @PROPERTY
+@given(some.facts, some.edge_claims)
+def test_nothing_false_is_proven_at_the_edge_of_i64(given: list[Clause], claim: Clause) -> None:
+    facts = Facts(given, some.SYMBOLS)
+    if isinstance(prove(claim, facts), Proved):
+        assert all(claim.holds(v) for v in satisfying(given))
+    if never(claim, facts):
+        assert not any(claim.holds(v) for v in satisfying(given))
+
+
+@PROPERTY
 @given(some.facts, some.dims)
 def test_normal_form_keeps_the_value(given: list[Clause], dim: Dim) -> None:
     normal = Facts(given, some.SYMBOLS).normalise(dim)
