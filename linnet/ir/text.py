@@ -11,7 +11,7 @@ from. One line a node, arguments before users; Functions come first, each once:
     graph forward(B) {
       where B <= 4 "B <= Room" at pond.linnet:3:4
       %0 = input x: f32[B, 8]
-      %1 = call @softmax(%0): f32[B]                         // top in head at pond.linnet:9:5
+      %1 = call @softmax(%0): f32[B]                         // pond.linnet:9:5 top in head
       return %1
       update seen = %1
     }
@@ -131,7 +131,7 @@ class _Printer:
             return ""
         name = f" {origin.name}" if origin.name else ""
         path = f" in {origin.path}" if origin.path else ""
-        return f" //{name}{path} at {origin}"
+        return f" // {origin}{name}{path}"
 
 
 def _list(nodes: Sequence[Node], numbers: Mapping[int, int], is_tuple: bool) -> str:
@@ -257,7 +257,7 @@ def parse_graph(text: str) -> Graph:
     return parser.graph
 
 
-_ORIGIN = re.compile(r"//(?: (?!in |at )(\S+))?(?: in (\S+))? at (.+):(\d+):(\d+)$")
+_ORIGIN = re.compile(r"// (.+?):(\d+):(\d+)(?: (\S+))?(?: in (\S+))?$")
 _PLACE = re.compile(r"(.+):(\d+):(\d+)$")
 _HEAD = re.compile(r"(?:function (@[\w.]+) ([\w.:]+?)(?:<(.*)>)?|graph (\w+)\((.*)\)) \{")
 _NODE = re.compile(r"%(\d+) = (\w+) (.*)$")
@@ -431,7 +431,7 @@ def _split_origin(line: str) -> tuple[str, Origin | None]:
     match = _ORIGIN.search(line)
     if match is None:
         return line.strip(), None
-    name, path, file, row, column = match.groups()
+    file, row, column, name, path = match.groups()
     origin = Origin(file, int(row), int(column), name or "", path or "")
     return line[: match.start()].strip(), origin
 

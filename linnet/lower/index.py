@@ -32,10 +32,21 @@ def access(body: Body, expr: t.Access) -> Array:
         if isinstance(component, t.IndexVar):
             at.extend(body.indices[component])
             continue
-        if isinstance(component, t.DimValue):
-            body.context.inside(body.bindings.dim(component.dim), own[len(at)], component.span)
+        place = _fixed(body, component)
+        if place is not None:
+            body.context.inside(place, own[len(at)], component.span)
         at.append(position(body.scalar(component, frame)))
     return scalar_view(read(base, frame, at), frame)
+
+
+def _fixed(body: Body, component: t.TExpr) -> Dim | None:
+    """A position that is known at compile time."""
+    match component:
+        case t.DimValue(dim=dim):
+            return body.bindings.dim(dim)
+        case t.Literal(value=int() as value):
+            return Dim.const(value)
+    return None
 
 
 def reduction(body: Body, expr: t.Reduce, origin: Origin) -> Array:

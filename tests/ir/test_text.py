@@ -34,12 +34,12 @@ function @round loop::round {
   %2 = map () add(%0, 1)
   return %2
 }
-graph forward(B, S) { // in pond at pond.linnet:2:1
+graph forward(B, S) { // pond.linnet:2:1 in pond
   where B <= 4 "B <= Room" at pond.linnet:3:4
   where min(B, S) > 0
   %0 = input x: f32[B, 8]
   %1 = input at: i32
-  %2 = call @softmax(%0): f32[B, 8]                              // qkv in h.0 at pond.linnet:9:5
+  %2 = call @softmax(%0): f32[B, 8]                              // pond.linnet:9:5 qkv in h.0
   %3 = reshape %2: f32[8 * B]
   %4 = map (i: B, s: S) using %0, %2 select(lt(i, dim(S)), $0 = exp(%2[i, 3]), mul($0, 0.1))
   %5 = map () and(eq(%1, 3:i32), true)
@@ -71,7 +71,7 @@ def test_parsed_parts() -> None:
     assert graph.clauses[0].origin == Origin("pond.linnet", 3, 4)
     call = graph.updates["seen"]
     assert call.origin == Origin("pond.linnet", 9, 5, "qkv", "h.0")
-    assert "// qkv" not in print_graph(graph, origins=False)
+    assert "qkv" not in print_graph(graph, origins=False)
 
 
 @pytest.mark.parametrize(
