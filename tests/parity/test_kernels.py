@@ -147,10 +147,13 @@ NORM_PLAIN = Kernel(
     NORM.generics,
     (*NORM.operands[:2], Operand("bias", "float", 1, "absent"), NORM.operands[3]),
 )
-EMBEDDING = Kernel(
-    "embedding/embedding",
-    ("S", "Vocab", "H"),
-    (Operand("ids", "int32_t", 1), Operand("table", "float", 2)),
+EMBEDDING, EMBEDDING_PACKED = (
+    Kernel(
+        "embedding/embedding",
+        ("S", "Vocab", "H"),
+        (Operand("ids", "int32_t", 1), Operand("table", "float", 2, form)),
+    )
+    for form in ("dense", "packed")
 )
 
 
@@ -223,11 +226,12 @@ def norm_trials() -> Iterator[Trial]:
 
 
 def embedding_trials() -> Iterator[Trial]:
-    table = normal(7, 5)
-    ids = np.array([0, 6, 3, 3, -1, 7, 2**31 - 1, -(2**31), 5] * 5, np.int32)
-    want = table[np.clip(ids, 0, 6)]
-    case = Case(EMBEDDING, [ids.size, 7, 5], [ids, table, empty(ids.size, 5)])
-    yield Trial(case, near(EMBEDDING, want, 0.0))
+    table = normal(67, 5)
+    ids = np.array([0, 66, 3, 3, -1, 67, 2**31 - 1, -(2**31), 64] * 5, np.int32)
+    want = table[np.clip(ids, 0, 66)]
+    for kernel, stored in ((EMBEDDING, table), (EMBEDDING_PACKED, panels(table))):
+        case = Case(kernel, [ids.size, 67, 5], [ids, stored, empty(ids.size, 5)])
+        yield Trial(case, near(kernel, want, 0.0))
 
 
 # --- attention ----------------------------------------------------------------------------
@@ -420,6 +424,7 @@ KERNELS = (
     NORM,
     NORM_PLAIN,
     EMBEDDING,
+    EMBEDDING_PACKED,
     *ATTENTION,
     *WRITES,
 )
