@@ -37,6 +37,7 @@ MAX_NESTING = 200
 MAX_REPORTS = 100
 
 _LISTS = ("stmts", "members", "entries")
+_CLOSING = words("RPAR RSQB RBRACE CALL_MORE")
 _NESTING = words("LPAR LSQB LBRACE CALL_LESS LESS REDUCE FAT_ARROW")
 
 
@@ -151,8 +152,22 @@ class _Parser:
         return frozenset(found)
 
     def _too_deep(self) -> bool:
-        open_now = sum(isinstance(v, Token) and v.type in _NESTING for v in self.values)
-        return open_now >= MAX_NESTING
+        level = 0
+        for value in self.values:
+            if isinstance(value, Token):
+                level += (value.type in _NESTING) - (value.type in _CLOSING)
+        return level >= MAX_NESTING
+
+    def _open(self, opener: str, closer: str) -> list[Token]:
+        """Tokens of one bracket on the stack that have no counterpart there yet."""
+        found: list[Token] = []
+        for value in self.values:
+            if isinstance(value, Token):
+                if value.type == opener:
+                    found.append(value)
+                elif value.type == closer:
+                    found.pop()
+        return found
 
     # --- reports --------------------------------------------------------------------------
 
@@ -184,7 +199,7 @@ class _Parser:
         self.problems.add(diagnostic)
 
     def _situation(self, token: Token, contexts: list[_Context]) -> errors.Situation:
-        opened = [v for v in self.values if isinstance(v, Token) and v.type == "LBRACE"]
+        opened = self._open("LBRACE", "RBRACE")
         return errors.Situation(
             self.source,
             token,
@@ -218,14 +233,21 @@ class _Parser:
         if self._repair(token, contexts):
             return
         self._report(token, contexts)
+        self._settle("FN" if contexts[-1].kind == "entries" else "RBRACE")
+        contexts = self._contexts()
         stuck = self.last_recovery == self.at
         self.last_recovery = self.at
         self._resync(contexts, self.at + 1 if stuck and token.type != END else self.at)
 
     def _start_without_header(self) -> bool:
-        """Nothing but the items of a file can be gone on with, so a header is made up."""
+        """Before the header is read there is nothing to go on in, so one is made up. False if
+        there was no need to."""
         goto = self.table.states[self.table.start]["header"]
         if self.states[1:2] == [goto]:
+            return False
+        if len(self.values) == 2:  # `module` and a path: the header is whole
+            self.states[1:] = [goto]
+            self.values[:] = [self.actions.on_header(self.values)]
             return False
         unreported = not self.values
         if unreported:
@@ -273,6 +295,14 @@ class _Parser:
         token.type = "NAME"
         return True
 
+    def _settle(self, kind: str) -> None:
+        """Finish the element before the error if it is whole, which shows in `kind`, a terminal
+        from outside it, being welcome."""
+        if kind in self._accepts():
+            self._feed(Token(kind, "", 0, 0))
+            self.states.pop()
+            self.values.pop()
+
     def _contexts(self) -> list[_Context]:
         """The lists parsing could go on in, outermost first."""
         found = []
@@ -284,13 +314,13 @@ class _Parser:
                     found.append(_Context(kind, index, depth))
             if index < len(self.values):
                 value = self.values[index]
-                if isinstance(value, Token) and value.type == "LBRACE":
-                    depth += 1
+                if isinstance(value, Token):
+                    depth += (value.type == "LBRACE") - (value.type == "RBRACE")
         return found
 
     def _resync(self, contexts: list[_Context], start: int) -> None:
         """Find the next token that starts or ends an element of an open list, and go on there."""
-        depth = sum(isinstance(v, Token) and v.type == "LBRACE" for v in self.values)
+        depth = len(self._open("LBRACE", "RBRACE"))
         brackets = self._open_brackets()
         skipped = 0  # braces opened since the error: what they enclose is dropped with it
         at = start
@@ -327,13 +357,11 @@ class _Parser:
             at += 1
 
     def _open_brackets(self) -> int:
-        count = 0
-        for value in reversed(self.values):
-            if isinstance(value, Token):
-                if value.type == "LBRACE":
-                    break
-                count += value.type in ("LPAR", "LSQB")
-        return count
+        """Round and square brackets open since the innermost brace."""
+        braces = self._open("LBRACE", "RBRACE")
+        start = braces[-1].start if braces else -1
+        opened = [*self._open("LPAR", "RPAR"), *self._open("LSQB", "RSQB")]
+        return sum(token.start > start for token in opened)
 
     def _same_line(self, at: int) -> bool:
         return "\n" not in self.source.text[self.tokens[at - 1].end : self.tokens[at].start]
@@ -368,6 +396,8 @@ class _Parser:
         kind = self.tokens[at].type
         if kind == "KERNEL" and not self._first_on_line(at) and self.tokens[at - 1].type != "PUB":
             return None  # the clause of an op, not an item
+        if self.tokens[at - 1].type == "EXTERN":
+            return None  # part of what is refused
         wanted = ("members",) if kind in MEMBER_STARTS else ("members", "entries")
         around = (c for c in reversed(contexts) if c.kind in wanted and c.depth <= depth)
         target = next(around, None)
@@ -377,13 +407,14 @@ class _Parser:
 
     def _resume_at_item(self, contexts: list[_Context], target: _Context, at: int) -> None:
         """Close the bodies in which the item stands, as their `}` must be missing."""
-        for context in reversed(contexts):
-            if context.index <= target.index:
-                break
+        start = self.tokens[at].start
+        inner = [context for context in contexts if context.index > target.index]
+        for context in reversed(inner):
             self._cut(context, at)
-            if not self._feed(Token("RBRACE", "", self.tokens[at].start, self.tokens[at].start)):
+            if not self._feed(Token("RBRACE", "", start, start)):
                 break
-        if not self.table.states[self.states[-1]].get(self.tokens[at].type):
+        fits = self.table.states[self.states[-1]].get(self.tokens[at].type) is not None
+        if not inner or not fits:
             self._cut(target, at)
 
     def _finish(self, contexts: list[_Context], at: int) -> None:
