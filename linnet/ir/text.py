@@ -235,10 +235,10 @@ def _shortest(value: float, dtype: str) -> str:
     if not math.isfinite(value):
         return str(value)
     for digits in range(1, 18):
-        text = f"{value:.{digits}g}"
-        if round_float(float(text), dtype) == value:
+        short = float(f"{value:.{digits}g}")
+        if round_float(short, dtype) == value:
             break
-    return text if "." in text or "e" in text else f"{text}.0"
+    return repr(short)
 
 
 # --- parsing ----------------------------------------------------------------------------

@@ -118,14 +118,16 @@ def _call_op(
     key = (decl, bound, present)
     functions = body.context.functions
     if key not in functions:
-        functions[key] = _function(body, decl, bindings, present)
+        functions[key] = op_function(body, decl, bindings, present)
     nodes = [a for a in arguments if isinstance(a, Node)]
     return ir.call(functions[key], nodes, body.origin(expr.span, name or decl.name))
 
 
-def _function(
+def op_function(
     body: Body, decl: t.FunctionDecl, bindings: Bindings, present: Sequence[bool]
 ) -> Function:
+    """The body of an op for one binding of its generics; `present` says which parameters have a
+    value."""
     inner = body.callee(bindings)
     inner.path = ""
     parameters = []

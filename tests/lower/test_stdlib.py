@@ -1,0 +1,201 @@
+"""Ops of the standard library, by their bodies, against numpy."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+
+from linnet import resources
+from linnet.check import check_file
+from linnet.check.typed import FunctionDecl
+from linnet.errors import ShapeError, UsageError
+from linnet.interp import call_function
+from linnet.ir.numbers import round_float
+from linnet.lower import lower_op
+
+RNG = np.random.default_rng(11)
+
+
+@cache
+def op(module: str, name: str) -> FunctionDecl:
+    result = check_file(resources.folder("stdlib") / "nn" / f"{module}.linnet")
+    assert result.program is not None, [d.message for d in result.problems]
+    return result.program.functions[result.program.root_module][name]
+
+
+def run(
+    module: str, name: str, generics: dict[str, object], *args: object, without: str = ""
+) -> np.ndarray:
+    left_out = without.split()
+    function = lower_op(op(module, name), {"T": "f32", **generics}, left_out)  # type: ignore[dict-item]
+    (value,) = call_function(function, args)
+    return value
+
+
+def f32(*shape: int, scale: float = 1.0) -> np.ndarray:
+    return (RNG.normal(size=shape) * scale).astype(np.float32)
+
+
+def bf16_bits(x: np.ndarray) -> np.ndarray:
+    """Rounded to bf16 by adding half of the last place that stays; good enough for inputs."""
+    return ((x.view(np.uint32) + 0x8000) >> 16).astype(np.uint16)
+
+
+def bf16(bits: np.ndarray) -> np.ndarray:
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def test_linear() -> None:
+    x, w, b = f32(2, 3, 16), f32(5, 16), f32(5)
+    sizes = {"S": (2, 3), "In": 16, "Out": 5}
+    assert np.allclose(run("linear", "linear", sizes, x, w, b), x @ w.T + b, atol=1e-5)
+    assert np.allclose(run("linear", "linear", sizes, x, w, without="bias"), x @ w.T, atol=1e-5)
+    alone = run("linear", "linear", {"S": (), "In": 16, "Out": 5}, x[0, 0], w, b)
+    assert np.allclose(alone, x[0, 0] @ w.T + b, atol=1e-5)
+
+
+def test_linear_in_bf16_rounds_each_step() -> None:
+    x, w = bf16_bits(f32(1, 40)), bf16_bits(f32(1, 40))
+    total = 0.0
+    for a, b in zip(bf16(x)[0].tolist(), bf16(w)[0].tolist(), strict=True):
+        total = round_float(total + round_float(a * b, "bf16"), "bf16")
+    got = run(
+        "linear", "linear", {"S": (1,), "In": 40, "Out": 1, "T": "bf16"}, x, w, without="bias"
+    )
+    assert got.dtype == np.uint16
+    assert bf16(got)[0, 0] == total
+
+
+def test_embedding() -> None:
+    table = f32(7, 4)
+    ids = np.array([[0, 6, 3]], np.int32)
+    got = run("embedding", "embedding", {"S": (1, 3), "Vocab": 7, "H": 4}, ids, table)
+    assert np.array_equal(got, table[ids])
+
+
+def test_layer_norm_and_rms_norm() -> None:
+    x, w, b = f32(3, 32, scale=40) + 7, f32(32), f32(32)
+    wide = x.astype(np.float64)
+    level = (wide - wide.mean(-1, keepdims=True)) / np.sqrt(wide.var(-1, keepdims=True) + 1e-5)
+    sizes = {"S": (3,), "H": 32}
+    eps = np.float32(1e-5)
+    assert np.allclose(run("norm", "layer_norm", sizes, x, w, b, eps), level * w + b, atol=1e-4)
+    assert np.allclose(
+        run("norm", "layer_norm", sizes, x, w, eps, without="bias"), level * w, atol=1e-4
+    )
+    rms = wide / np.sqrt((wide * wide).mean(-1, keepdims=True) + 1e-5) * w
+    assert np.allclose(run("norm", "rms_norm", sizes, x, w, eps), rms, atol=1e-4)
+
+
+def test_group_norm() -> None:
+    x, w, b = f32(2, 6, 3, 2), f32(6), f32(6)
+    sizes = {"B": 2, "C": 6, "H": 3, "W": 2, "Groups": 2}
+    parts = x.reshape(2, 2, 18).astype(np.float64)
+    level = (parts - parts.mean(-1, keepdims=True)) / np.sqrt(parts.var(-1, keepdims=True) + 1e-6)
+    expected = level.reshape(x.shape) * w[:, None, None] + b[:, None, None]
+    got = run("norm", "group_norm", sizes, x, w, b, np.float32(1e-6))
+    assert np.allclose(got, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [
+        ("gelu", lambda x: 0.5 * x * (1 + math.tanh(0.7978845608 * (x + 0.044715 * x**3)))),
+        ("gelu_erf", lambda x: 0.5 * x * (1 + math.erf(x / math.sqrt(2)))),
+        ("relu", lambda x: max(x, 0.0)),
+        ("sigmoid", lambda x: 1 / (1 + math.exp(-x))),
+        ("silu", lambda x: x / (1 + math.exp(-x))),
+    ],
+)
+def test_activations(name: str, reference: object) -> None:
+    x = np.linspace(-9, 9, 101, dtype=np.float32)
+    expected = [reference(float(v)) for v in x]  # type: ignore[operator]
+    assert np.allclose(run("activations", name, {"S": (101,)}, x), expected, atol=2e-6)
+
+
+def _softmax(x: np.ndarray) -> np.ndarray:
+    raised = np.exp(x - x.max(-1, keepdims=True))
+    return raised / raised.sum(-1, keepdims=True)
+
+
+def test_softmax() -> None:
+    x = f32(4, 9, scale=30)
+    x[0] = -1e30
+    got = run("softmax", "softmax", {"S": (4,), "N": 9}, x)
+    assert np.allclose(got, _softmax(x.astype(np.float64)), atol=1e-6)
+    assert np.allclose(got[0], 1 / 9)
+
+
+def _attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    scores = np.einsum("bhqd,bhkd->bhqk", q, k).astype(np.float64) * 0.5
+    return np.einsum("bhqk,bhkd->bhqd", _softmax(np.where(mask, scores, -1e30)), v)
+
+
+def test_attention() -> None:
+    q, k, v = f32(2, 3, 4, 8), f32(2, 3, 6, 8), f32(2, 3, 6, 8)
+    sizes = {"B": 2, "H": 3, "Q": 4, "K": 6, "D": 8}
+    scale = np.float32(0.5)
+    mask = run("attention", "causal_mask", {"Q": 4, "K": 6})
+    assert np.array_equal(mask, np.tri(4, 6, 2, dtype=bool))
+    mask[0] = False
+    got = run("attention", "attention", sizes, q, k, v, scale, mask)
+    assert np.allclose(got, _attention(q, k, v, mask), atol=1e-5)
+    free = run("attention", "attention", sizes, q, k, v, scale, without="mask")
+    assert np.allclose(free, _attention(q, k, v, np.True_), atol=1e-5)
+    rows = RNG.random((2, 4, 6)) > 0.4
+    got = run("attention", "attention_rows", sizes, q, k, v, scale, rows)
+    assert np.allclose(got, _attention(q, k, v, rows[:, None]), atol=1e-5)
+
+
+def test_grouped_attention() -> None:
+    q, k, v = f32(1, 6, 4, 8), f32(1, 2, 5, 8), f32(1, 2, 5, 8)
+    sizes = {"B": 1, "H": 6, "Hk": 2, "Q": 4, "K": 5, "D": 8}
+    got = run("attention", "grouped_attention", sizes, q, k, v, np.float32(0.5), without="mask")
+    repeated = (np.repeat(t, 3, axis=1) for t in (k, v))
+    assert np.allclose(got, _attention(q, *repeated, np.True_), atol=1e-5)
+    with pytest.raises(ShapeError, match="`H % Hk == 0`"):
+        lower_op(op("attention", "grouped_attention"), {**sizes, "H": 5, "T": "f32"})
+    with pytest.raises(UsageError, match="needs a value for `K`"):
+        lower_op(op("attention", "causal_mask"), {"Q": 3})
+
+
+CACHE = f32(3, 2, 5, 4)
+SIZES = {"B": 3, "H": 2, "S": 5, "D": 4}
+
+
+@pytest.mark.parametrize("at", [0, 4, 5, -1, 2**31 - 1, -(2**31)])
+def test_write_at(at: int) -> None:
+    value = f32(3, 2, 1, 4)
+    expected = CACHE.copy()
+    if 0 <= at < 5:
+        expected[:, :, at] = value[:, :, 0]
+    assert np.array_equal(run("cache", "write_at", SIZES, CACHE, value, at), expected)
+
+
+@pytest.mark.parametrize("at", [0, 2, 3, 5, -2, -3, 2**31 - 1, -(2**31)])
+def test_write_span(at: int) -> None:
+    value = f32(3, 2, 3, 4)
+    expected = CACHE.copy()
+    for k in range(3):
+        if 0 <= at + k < 5:
+            expected[:, :, at + k] = value[:, :, k]
+    got = run("cache", "write_span", {**SIZES, "N": 3}, CACHE, value, at)
+    assert np.array_equal(got, expected)
+
+
+def test_write_rows() -> None:
+    value, at = f32(3, 2, 1, 4), np.array([4, 7, 0], np.int32)
+    expected = CACHE.copy()
+    expected[0, :, 4], expected[2, :, 0] = value[0, :, 0], value[2, :, 0]
+    assert np.array_equal(run("cache", "write_rows", SIZES, CACHE, value, at), expected)
+
+
+def test_write_slots() -> None:
+    value, slots = f32(2, 2, 3, 4), np.array([2, 5], np.int32)
+    expected = CACHE.copy()
+    expected[2, :, 1:4] = value[0]
+    got = run("cache", "write_slots", {**SIZES, "M": 2, "N": 3}, CACHE, value, slots, 1)
+    assert np.array_equal(got, expected)
