@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from linnet.ir.expr import Index, IndexRef, Load
+from linnet.ir.expr import Index, IndexRef, Load, walk
 from linnet.ir.node import CallAttrs, Graph, MapAttrs, Named, Node, toposort
 from linnet.ir.ops import Op
 from linnet.plan.cards import Card
@@ -129,6 +129,10 @@ def _copy_updates(
         if id(node) in in_place or (node.op is Op.STATE and node.attrs == Named(path)):
             updates[path] = node
             continue
+        if _overwrites(node, path, graph):
+            updates[path] = node
+            homes[id(node)] = path
+            continue
         if peel(node).op is Op.STATE or _is_move(peel(node)):
             node = identity(node)  # states that change places meet in the arena
             copies.add(id(node))
@@ -137,6 +141,37 @@ def _copy_updates(
         homes[id(move)] = path
         updates[path] = move
     return dataclasses.replace(graph, updates=updates), homes
+
+
+def _overwrites(node: Node, path: str, graph: Graph) -> bool:
+    """Whether a map may be computed right into its state: of the old value it reads no element
+    but the one it writes, and no other reader of the old value needs the map first."""
+    if not isinstance(node.attrs, MapAttrs) or _is_move(node):
+        return False
+    nodes = tuple(toposort(graph.outputs()))
+    leaf = _state_leaf(nodes, path)
+    if leaf is None:
+        return True
+    readers = [reader for reader in _readers(leaf, nodes) if reader is not node]
+    views = {id(reader) for reader in readers}
+    if any(id(arg) in views and _is_view(arg) for arg in node.args):
+        return False
+    own = [id(index) for index in node.attrs.indices]
+    for expr in walk(node.attrs.body):
+        if isinstance(expr, Load) and node.args[expr.operand] is leaf:
+            at = [id(p.index) if isinstance(p, IndexRef) else None for p in expr.at]
+            if at != own:
+                return False
+    return not any(id(reader) in _downstream(node, nodes) for reader in readers)
+
+
+def _downstream(node: Node, nodes: Sequence[Node]) -> set[int]:
+    """`node` and everything computed from it. `nodes` have arguments before users."""
+    found = {id(node)}
+    for other in nodes:
+        if any(id(arg) in found for arg in other.args):
+            found.add(id(other))
+    return found
 
 
 def _state_leaf(nodes: Iterable[Node], path: str) -> Node | None:
@@ -150,9 +185,14 @@ def _readers(value: Node, nodes: Sequence[Node]) -> list[Node]:
     for node in nodes:  # arguments come before users
         if any(id(arg) in holders for arg in node.args):
             readers.append(node)
-            if node.op is Op.RESHAPE or _is_move(node) or not node.type.dims:
+            if _is_view(node):
                 holders.add(id(node))
     return readers
+
+
+def _is_view(node: Node) -> bool:
+    """Whether a node may stand for the memory of its argument instead of for a copy."""
+    return node.op is Op.RESHAPE or _is_move(node) or not node.type.dims
 
 
 def _blocked(graph: Graph, before: Mapping[int, list[Node]], in_place: set[int]) -> set[int]:
@@ -161,10 +201,7 @@ def _blocked(graph: Graph, before: Mapping[int, list[Node]], in_place: set[int])
     nodes = list(toposort(graph.outputs()))
     for node in nodes:
         if id(node) in in_place and id(node) in before:
-            downstream = {id(node)}
-            for other in nodes:
-                if any(id(arg) in downstream for arg in other.args):
-                    downstream.add(id(other))
+            downstream = _downstream(node, nodes)
             if any(id(reader) in downstream for reader in before[id(node)]):
                 blocked.add(id(node))
     return blocked
