@@ -1,1 +1,116 @@
-"""Names, types, generics and proofs: trees in, typed trees and diagnostics out."""
+"""Names, types, generics and proofs: trees in, typed trees and diagnostics out.
+
+    check_file(path)      a file and all it imports
+    check_source(source)  the same for a text that is in no file
+    root_of(program)      the block a driver starts from
+
+Importing this package is cheap; the checker itself is imported at the first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from linnet.errors import UsageError
+
+if TYPE_CHECKING:
+    from linnet.check.typed import BlockDecl, Program
+    from linnet.diag import Problems, Source
+    from linnet.syntax import tree
+
+__all__ = ["CheckResult", "check_file", "check_source", "root_of"]
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """`program` is there iff no error was found (with `strict`, no warning either); `problems`
+    iterates over the diagnostics in order; `sources` are the texts that were read, by module."""
+
+    program: Program | None
+    problems: Problems
+    sources: dict[str, Source]
+
+
+def check_file(path: Path, *, std: Path | None = None, strict: bool = False) -> CheckResult:
+    """Check the file at `path` and everything it imports.
+
+    `std` replaces the standard library that comes with the compiler. Never raises on account
+    of the program."""
+    from linnet.diag import Source
+
+    text = path.read_text(encoding="utf-8", errors="surrogateescape")
+    return check_source(Source(str(path), text, path), std=std, strict=strict)
+
+
+def check_source(source: Source, *, std: Path | None = None, strict: bool = False) -> CheckResult:
+    """Check one text and what it imports from the standard library."""
+    from linnet.check.program import check_modules
+    from linnet.diag import Problems
+    from linnet.resources import folder
+
+    problems = Problems()
+    library = std or folder("stdlib")
+    trees: dict[str, tree.Module] = {}
+    targets: dict[tree.Use, str | None] = {}
+    _load("crate", source, library, problems, trees, targets)
+    program = check_modules(trees, targets, "crate", problems, std=library)
+    sources = {name: module.source for name, module in trees.items()}
+    failed = problems.has_errors or (strict and len(problems) > 0)
+    return CheckResult(None if failed else program, problems, sources)
+
+
+def _load(
+    name: str,
+    source: Source,
+    library: Path,
+    problems: Problems,
+    trees: dict[str, tree.Module],
+    targets: dict[tree.Use, str | None],
+) -> None:
+    from linnet.diag import Source
+    from linnet.syntax.parse import parse
+
+    module = trees[name] = parse(source, problems)
+    for use in module.uses:
+        path = use.path_text
+        file = library.joinpath(*path.split(".")[1:]).with_suffix(".linnet")
+        targets[use] = path if path.startswith("std.") and file.is_file() else None
+        if targets[use] is None:
+            problems.report("E1202", f"module `{path}` does not exist", use.path_span)
+        elif path not in trees:
+            text = file.read_text(encoding="utf-8")
+            _load(path, Source(str(file), text, file), library, problems, trees, targets)
+
+
+def root_of(program: Program, name: str | None = None) -> BlockDecl:
+    """The block of the root file named `name`, or its only block with entries.
+
+    Raises UsageError with the list of candidates when there is no such block, or several."""
+    blocks = program.blocks.get(program.root_module, {})
+    if name is not None:
+        if name in blocks:
+            return blocks[name]
+        raise UsageError(
+            f"the file has no block `{name}`",
+            help=_choices(blocks) or "the file declares no block at all",
+        )
+    roots = program.roots()
+    if len(roots) == 1:
+        return roots[0]
+    if roots:
+        raise UsageError(
+            "the file has several blocks with entries",
+            help=f"name the root: {_choices(block.name for block in roots)}",
+        )
+    raise UsageError(
+        "the file has no block with entries",
+        help="declare an `entry` in the block that is the model",
+    )
+
+
+def _choices(names: Iterable[str]) -> str:
+    listed = ", ".join(f"`{name}`" for name in names)
+    return f"its blocks are {listed}" if listed else ""

@@ -102,6 +102,7 @@ class BlockDecl:
     members: dict[str, Member] = field(default_factory=dict)      # in declaration order
     functions: dict[str, FunctionDecl] = field(default_factory=dict)
     outer: BlockDecl | None = None               # the block this one is nested in
+    captured: int = 0                            # how many leading generics are the outer block's
 
     @property
     def entries(self) -> tuple[FunctionDecl, ...]:
@@ -297,7 +298,7 @@ class MatchOptional(TExpr):
     some_pattern: Pattern | None
     some_body: TExpr
     none_body: TExpr
-    some_binds_whole: bool = False               # the pattern binds the optional itself, in both arms
+    some_binds_whole: bool = False               # the pattern binds the optional, in both arms
 
 
 @dataclass(frozen=True, eq=False)

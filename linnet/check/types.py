@@ -110,9 +110,10 @@ class CompileTimeInt(Type):
 
 @dataclass(frozen=True)
 class FloatLiteral(Type):
-    """A float literal (or a fold of several) before the context gives it a dtype."""
+    """A float literal (or a fold of several) before the context gives it a dtype. `value` is
+    None where the number is not known to the checker: a branch chooses it, or a size is in it."""
 
-    value: float
+    value: float | None
 
 
 @dataclass(frozen=True)

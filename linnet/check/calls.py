@@ -1,0 +1,489 @@
+"""Calls: which function is meant, which argument goes where, what its generics are, and what
+the callee demands. The order of the steps is that of the language reference, and a call reports
+its first error only; what follows from it is poisoned.
+"""
+
+from __future__ import annotations
+
+from linnet.check import show
+from linnet.check.context import CallEdge, Context, is_poison, poison
+from linnet.check.entities import (
+    BlockItem,
+    Entity,
+    FunctionItem,
+    MemberItem,
+    ModuleItem,
+    Poison,
+    PreludeItem,
+)
+from linnet.check.fit import ARGUMENT, adapt, mismatch, shape_notes
+from linnet.check.names import describe, nearest, public_item, unknown_name
+from linnet.check.prelude import prelude_call
+from linnet.check.proofs import counterexample, equal, suggestion
+from linnet.check.receivers import own_block, static_entity
+from linnet.check.substitute import Bindings
+from linnet.check.typed import (
+    Call,
+    FunctionDecl,
+    GenericParam,
+    MemberRef,
+    Parameter,
+    TExpr,
+    Variable,
+)
+from linnet.check.types import (
+    Block,
+    DTypeVar,
+    GenericArgument,
+    GenericSymbol,
+    Optional,
+    Type,
+    Unit,
+)
+from linnet.check.types_of import generic_argument, in_class, prove_clauses
+from linnet.check.unify import Clash, Unifier
+from linnet.diag import Label, Span
+from linnet.dims import Clause
+from linnet.syntax import tree
+
+
+def call(ctx: Context, node: tree.Call) -> TExpr:
+    """`callee<…>(…)`."""
+    callee = node.callee
+    if isinstance(callee, tree.Name):
+        return _named(ctx, node, callee)
+    if isinstance(callee, tree.Attribute):
+        entity = static_entity(ctx, callee.base)
+        if isinstance(entity, ModuleItem):
+            item = public_item(ctx, entity.scope, callee.name, callee.name_span)
+            return _entity_call(ctx, node, item, callee.name, callee.name_span)
+        if entity is None:
+            return _method(ctx, node, callee)
+        if isinstance(entity, Poison):
+            return _unchecked(ctx, node)
+    else:
+        value = ctx.expr(callee)
+        if is_poison(value):
+            return _unchecked(ctx, node)
+    return _not_callable(ctx, node, f"`{callee.span.text}`", callee.span)
+
+
+def _named(ctx: Context, node: tree.Call, callee: tree.Name) -> TExpr:
+    entity = ctx.find(callee.name)
+    if entity is None:
+        unknown_name(ctx, callee.name, callee.span)
+        return _unchecked(ctx, node)
+    if isinstance(entity, PreludeItem):
+        result = prelude_call(ctx, node, entity.name)
+        if result is not None:
+            return result
+    return _entity_call(ctx, node, entity, callee.name, callee.span)
+
+
+def _entity_call(
+    ctx: Context, node: tree.Call, entity: Entity, name: str, span: Span
+) -> TExpr:
+    if isinstance(entity, Poison) or (isinstance(entity, Variable) and is_poison(entity.type)):
+        return _unchecked(ctx, node)
+    if not isinstance(entity, FunctionItem):
+        return _not_callable(ctx, node, f"`{name}` is {describe(entity)}:", span)
+    receiver = None
+    if entity.block is not None and not ctx.constant_only:
+        if entity.block is not ctx.block:
+            _unchecked(ctx, node)
+            return ctx.bad(
+                "E1208",
+                f"`{name}` belongs to an instance of block `{entity.block.decl.name}`",
+                span,
+                "there is no instance here",
+                at=node.span,
+            )
+        receiver = own_block(ctx, entity.block, span)
+    return function_call(ctx, node, entity, receiver, span)
+
+
+def _unchecked(ctx: Context, node: tree.Call) -> TExpr:
+    """Look for errors inside the arguments of a call nobody can check."""
+    for argument in node.args:
+        if not isinstance(argument.value, tree.ShapeLiteral):
+            ctx.expr(argument.value)
+    return poison(node.span)
+
+
+def _not_callable(ctx: Context, node: tree.Call, what: str, span: Span) -> TExpr:
+    _unchecked(ctx, node)
+    return ctx.bad(
+        "E2106",
+        f"{what} it cannot be called" if what.endswith(":") else f"{what} is no function",
+        span,
+        "only functions, ops, entries and methods can be called",
+        at=node.span,
+    )
+
+
+# --- methods and members ----------------------------------------------------------------
+
+
+def _method(ctx: Context, node: tree.Call, callee: tree.Attribute) -> TExpr:
+    base = ctx.expr(callee.base)
+    if is_poison(base):
+        return _unchecked(ctx, node)
+    if not isinstance(base.type, Block):
+        _unchecked(ctx, node)
+        help: tuple[str, ...] = ()
+        if isinstance(base.type, Optional) and isinstance(base.type.inner, Block):
+            subject = callee.base.span.text
+            help = (f"match it first: `match {subject} {{ some(m) => … none => … }}`",)
+        elif ctx.scope.find(callee.name) is not None:
+            help = (f"call it as a function: `{callee.name}({callee.base.span.text}, …)`",)
+        return ctx.bad(
+            "E2107",
+            f"{show.quoted(base.type)} has no method `{callee.name}`",
+            callee.name_span,
+            "only blocks have methods",
+            at=node.span,
+            related=(Label(callee.base.span, f"this is {show.quoted(base.type)}"),),
+            help=help,
+        )
+    item = ctx.run.blocks[base.type.decl]
+    entity = item.names.names.get(callee.name) or item.inner.names.get(callee.name)
+    if isinstance(entity, Poison):
+        return _unchecked(ctx, node)
+    if isinstance(entity, MemberItem):
+        return _not_callable(ctx, node, f"`{callee.name}` is {describe(entity)}:", callee.name_span)
+    if not isinstance(entity, FunctionItem):
+        _unchecked(ctx, node)
+        return _no_member(ctx, item, callee, "method", node.span)
+    if not entity.node.public and entity.module is not ctx.module:
+        _unchecked(ctx, node)
+        return ctx.bad(
+            "E1203",
+            f"method `{callee.name}` of block `{item.decl.name}` is private",
+            callee.name_span,
+            f"not `pub` in module `{entity.module.name}`",
+            at=node.span,
+            related=(Label(entity.decl.span, "declared here"),),
+            help="declare it `pub`, or use a public method",
+        )
+    return function_call(ctx, node, entity, base, callee.name_span)
+
+
+def member_of(ctx: Context, base: TExpr, node: tree.Attribute) -> TExpr:
+    """`base.name`, where `base` is a block."""
+    assert isinstance(base.type, Block)
+    item = ctx.run.blocks[base.type.decl]
+    entity = item.inner.names.get(node.name) or item.names.names.get(node.name)
+    if isinstance(entity, MemberItem):
+        ctx.run.read.add(id(entity.member))
+        type = Bindings.of(base.type).type(entity.member.type)
+        return poison(node.span) if is_poison(type) else MemberRef(
+            type, node.span, base, entity.member
+        )
+    if isinstance(entity, Poison):
+        return poison(node.span)
+    if isinstance(entity, FunctionItem):
+        return ctx.bad(
+            "E1208",
+            f"`{node.name}` is a method of block `{item.decl.name}`",
+            node.name_span,
+            "a value is needed here",
+            at=node.span,
+            help=f"call it: `{node.span.text}(…)`",
+        )
+    return _no_member(ctx, item, node, "member", node.span)
+
+
+def _no_member(
+    ctx: Context, item: BlockItem, node: tree.Attribute, what: str, at: Span
+) -> TExpr:
+    members, methods = list(item.decl.members), list(item.decl.functions)
+    near = nearest(node.name, members + methods)
+    notes = []
+    if members:
+        notes.append(f"its members are {', '.join(members)}")
+    if methods:
+        notes.append(f"its methods are {', '.join(methods)}")
+    return ctx.bad(
+        "E2107",
+        f"block `{item.decl.name}` has no {what} `{node.name}`",
+        node.name_span,
+        at=at,
+        related=(Label(item.decl.span, "declared here"),),
+        notes=notes,
+        help=(f"did you mean `{near}`?",) if near else (),
+    )
+
+
+# --- the steps of a call ----------------------------------------------------------------
+
+
+def function_call(
+    ctx: Context, node: tree.Call, item: FunctionItem, receiver: TExpr | None, span: Span
+) -> TExpr:
+    """Check a call of a known function and infer its generics."""
+    decl = item.decl
+    if ctx.constant_only:
+        _unchecked(ctx, node)
+        return _call_in_constant(ctx, node, decl)
+    if ctx.function is not None:
+        ctx.run.calls.append(CallEdge(ctx.function.decl, decl, span))
+    if not item.head_ok:
+        return _unchecked(ctx, node)
+    block = receiver.type if receiver is not None else None
+    bindings = Bindings.of(block) if isinstance(block, Block) else Bindings()
+    explicit = _explicit(ctx, node, decl, span)
+    placed = _placed(ctx, node, decl, span)
+    values = [None if arg is None else _argument(ctx, arg) for arg in placed or ()]
+    if explicit is None or placed is None or any(v is not None and is_poison(v) for v in values):
+        if placed is None:
+            _unchecked(ctx, node)
+        return poison(node.span)
+    unifier = Unifier(ctx.facts, bindings, {g.symbol for g in decl.generics})
+    for param, argument in zip(decl.generics, explicit, strict=False):
+        unifier.bind(param.symbol, argument)
+    inference = _Inference(ctx, node, decl, unifier, values, span)
+    if not inference.solve():
+        return poison(node.span)
+    return inference.result(receiver)
+
+
+def _call_in_constant(ctx: Context, node: tree.Call, decl: FunctionDecl) -> TExpr:
+    return ctx.bad(
+        "E2190",
+        f"a {ctx.constant_only} calls `{decl.name}`",
+        node.span,
+        "calls are not supported here by this compiler",
+        help="write the value out, or compute it where it is used",
+    )
+
+
+def _argument(ctx: Context, node: tree.Argument) -> TExpr:
+    return ctx.value(node.value)
+
+
+def _explicit(
+    ctx: Context, node: tree.Call, decl: FunctionDecl, span: Span
+) -> list[GenericArgument] | None:
+    """The generic arguments that are written out, or None after a report."""
+    written = node.type_args or ()
+    if len(written) > len(decl.generics):
+        ctx.report(
+            "E2111",
+            f"`{decl.name}` has too many generic arguments",
+            span,
+            f"{len(written)} given, takes {len(decl.generics)} at most",
+            related=(Label(decl.span, "declared here"),),
+            notes=(f"declared as `{show.signature(decl)}`",),
+        )
+        return None
+    found = [
+        generic_argument(ctx, argument, param)
+        for argument, param in zip(written, decl.generics, strict=False)
+    ]
+    whole = [argument for argument in found if argument is not None]
+    return whole if len(whole) == len(found) else None
+
+
+def _placed(
+    ctx: Context, node: tree.Call, decl: FunctionDecl, span: Span
+) -> list[tree.Argument | None] | None:
+    """The argument of each parameter, in their order; None stands for a default."""
+    slots: list[tree.Argument | None] = [None] * len(decl.parameters)
+    names = [p.variable.name for p in decl.parameters]
+    named = False
+    for number, argument in enumerate(node.args):
+        if argument.name is None:
+            if named or number >= len(slots):
+                why = "a positional argument after a named one" if named else "one too many"
+                return _bad_arguments(ctx, decl, argument.span, why)
+            slots[number] = argument
+            continue
+        named = True
+        name = argument.name.name
+        if name not in names:
+            near = nearest(name, names)
+            hint = f"did you mean `{near}`?" if near else ""
+            return _bad_arguments(ctx, decl, argument.name.span, f"no parameter `{name}`", hint)
+        if slots[names.index(name)] is not None:
+            return _bad_arguments(ctx, decl, argument.span, f"`{name}` is given twice")
+        slots[names.index(name)] = argument
+    missing = [
+        f"`{p.variable.name}`"
+        for p, slot in zip(decl.parameters, slots, strict=True)
+        if slot is None and p.default is None
+    ]
+    if missing:
+        return _bad_arguments(ctx, decl, span, f"no argument for {', '.join(missing)}")
+    return slots
+
+
+def _bad_arguments(
+    ctx: Context, decl: FunctionDecl, span: Span, label: str, help: str = ""
+) -> list[tree.Argument | None] | None:
+    """Report E2102; always None."""
+    ctx.report(
+        "E2102",
+        f"arguments do not fit the parameters of `{decl.name}`",
+        span,
+        label,
+        related=(Label(decl.span, "declared here"),),
+        notes=(f"declared as `{show.signature(decl)}`",),
+        help=help or (),
+    )
+    return None
+
+
+class _Inference:
+    """Steps 3 to 6 of a call: unify, defaults, proofs, result."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        node: tree.Call,
+        decl: FunctionDecl,
+        unifier: Unifier,
+        values: list[TExpr | None],
+        span: Span,
+    ) -> None:
+        self.ctx = ctx
+        self.node = node
+        self.decl = decl
+        self.unifier = unifier
+        self.bindings = unifier.bindings
+        self.values = values
+        self.span = span
+
+    def solve(self) -> bool:
+        """Everything up to the proofs; False after the first report."""
+        return (
+            self._unify()
+            and self._defaults()
+            and self._postponed()
+            and self._classes()
+            and self._literals()
+            and self._where()
+        )
+
+    def _unify(self) -> bool:
+        for number, (param, value) in enumerate(
+            zip(self.decl.parameters, self.values, strict=True)
+        ):
+            if value is None:
+                continue
+            self.unifier.argument = number
+            clash = self.unifier.type(param.variable.type, value.type)
+            if clash is not None:
+                self._clash(clash, param, value)
+                return False
+        return True
+
+    def _clash(self, clash: Clash, param: Parameter, value: TExpr) -> None:
+        wanted = self.bindings.type(param.variable.type)
+        related = (Label(param.span, f"`{param.variable.name}` is declared here"),)
+        if clash.kind == "packs":
+            packs = [g for g in self.decl.generics if g.symbol in self.unifier.open]
+            self._undetermined(packs[0])
+            return
+        self._mismatch(value, wanted, related, param)
+
+    def _mismatch(
+        self, value: TExpr, wanted: Type, related: tuple[Label, ...], param: Parameter
+    ) -> None:
+        if wanted != param.variable.type:
+            text = f"{param.span.text} is `{show.type_(wanted)}` here, from the other arguments"
+            related = (Label(param.span, text),)
+        mismatch(self.ctx, value, wanted, ARGUMENT, related)
+
+    def _defaults(self) -> bool:
+        for param in self.decl.generics:
+            if param.symbol not in self.unifier.open:
+                continue
+            if param.default is None:
+                self._undetermined(param)
+                return False
+            self.unifier.bind(param.symbol, self.bindings.argument(param.default))
+        return True
+
+    def _undetermined(self, param: GenericParam) -> None:
+        names = []
+        for generic in self.decl.generics:
+            bound = self.bindings.get(generic.symbol)
+            names.append("…" if bound is None else show.argument(bound))
+            if generic is param:
+                names[-1] = f"/* {param.name} */"
+        still_open = self.unifier.open
+        last = max(n for n, g in enumerate(self.decl.generics) if g.symbol in still_open)
+        callee = self.node.callee.span.text
+        spelling = f"{callee}<{', '.join(names[: last + 1])}>(…)"
+        self.ctx.report(
+            "E2110",
+            f"generic `{param.name}` of `{self.decl.name}` cannot be worked out",
+            self.span,
+            "no argument determines it",
+            related=(Label(param.span, "declared here"),),
+            notes=("products and quotients of dimensions are compared, never solved",)
+            if self.unifier.postponed
+            else (),
+            help=f"write it at the call: `{spelling}`",
+        )
+
+    def _postponed(self) -> bool:
+        for pattern, found, number in self.unifier.postponed:
+            wanted = self.bindings.dim(pattern)
+            if equal(self.ctx.facts, wanted, found):
+                continue
+            param, value = self.decl.parameters[number], self.values[number]
+            assert value is not None
+            claim = Clause.of("==", wanted, found)
+            full = self.bindings.type(param.variable.type)
+            self.ctx.report(
+                "E2202",
+                "argument has another shape than needed",
+                value.span,
+                f"this is {show.quoted(value.type)}",
+                related=(Label(param.span, f"`{pattern}` is `{wanted}` here"),),
+                notes=(
+                    f"expected {show.quoted(full)}",
+                    *shape_notes(self.ctx, value.type, full),
+                    *counterexample(self.ctx.facts, claim),
+                ),
+                help=suggestion(self.ctx, claim),
+            )
+            return False
+        return True
+
+    def _classes(self) -> bool:
+        explicit = len(self.node.type_args or ())
+        for param in self.decl.generics[explicit:]:
+            bound = self.bindings.get(param.symbol)
+            dtype = isinstance(bound, str | DTypeVar)
+            if dtype and not in_class(self.ctx, bound, param, self.span):
+                return False
+        return True
+
+    def _literals(self) -> bool:
+        """Give the literals among the arguments the types their parameters have by now."""
+        for number, (param, value) in enumerate(
+            zip(self.decl.parameters, self.values, strict=True)
+        ):
+            if value is None:
+                continue
+            wanted = self.bindings.type(param.variable.type)
+            adapted = adapt(self.ctx, value, wanted, ARGUMENT)
+            if adapted is None or is_poison(adapted):
+                return False
+            self.values[number] = adapted
+        return True
+
+    def _where(self) -> bool:
+        clauses = [self.bindings.clause(clause) for clause in self.decl.where]
+        return prove_clauses(self.ctx, clauses, f"`{self.decl.name}`", self.span)
+
+    def result(self, receiver: TExpr | None) -> TExpr:
+        generics: dict[GenericSymbol, GenericArgument] = {}
+        for param in self.decl.generics:
+            bound = self.bindings.get(param.symbol)
+            assert bound is not None
+            generics[param.symbol] = bound
+        type = Unit() if self.decl.result is None else self.bindings.type(self.decl.result)
+        return Call(type, self.node.span, self.decl, generics, tuple(self.values), receiver)

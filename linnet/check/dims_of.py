@@ -1,0 +1,121 @@
+"""Dimension expressions: what stands in a shape, a slice bound, an array length or a `where`.
+
+In: an expression of the syntax tree. Out: a `Dim`, or None after a report. The arithmetic is
+that of ordinary expressions; this module says what may stand in the position at all.
+"""
+
+from __future__ import annotations
+
+from linnet.check import show
+from linnet.check.context import Context, is_poison
+from linnet.check.entities import AliasItem, Entity, GenericItem, Poison, PreludeItem
+from linnet.check.proofs import certainly_negative
+from linnet.check.typed import Variable
+from linnet.check.types import Axis, CompileTimeInt, Shape
+from linnet.dims import Clause, Dim, Pack
+from linnet.dims.clause import COMPARISONS
+from linnet.syntax import tree
+
+HELP = "use a literal, a `Dim` generic, or a constant without a type annotation"
+
+
+def dim_of(ctx: Context, node: tree.Expr) -> Dim | None:
+    """The compile-time integer that `node` spells; E2123 for anything else."""
+    if isinstance(node, tree.Name) and _wrong_sort(ctx, node):
+        return None
+    value = ctx.expr(node)
+    if isinstance(value.type, CompileTimeInt):
+        return value.type.value
+    if not is_poison(value):
+        ctx.report(
+            "E2123",
+            "a compile-time integer is needed here",
+            node.span,
+            f"this is {show.quoted(value.type)}, known only at run time"
+            if not isinstance(node, tree.Float)
+            else "this is a float literal",
+            help=HELP,
+        )
+    return None
+
+
+def _wrong_sort(ctx: Context, node: tree.Name) -> bool:
+    """Names that are no values at all, where a dimension is wanted."""
+    entity = ctx.find(node.name)
+    if isinstance(entity, GenericItem) and entity.param.kind == "Shape":
+        sort, help = "a pack of dimensions", f"write `*{node.name}` for all of its axes"
+    elif isinstance(entity, GenericItem) and entity.param.kind != "Dim":
+        sort, help = "a dtype", HELP
+    elif isinstance(entity, AliasItem | PreludeItem):
+        sort, help = f"a {entity.sort}", HELP
+    else:
+        return False
+    ctx.report(
+        "E2123", "a compile-time integer is needed here", node.span, f"this is {sort}", help=help
+    )
+    return True
+
+
+def size_of(ctx: Context, node: tree.Expr) -> Dim | None:
+    """A dimension that is the size of something: E2208 if it is certainly negative."""
+    dim = dim_of(ctx, node)
+    if dim is None or not certainly_negative(ctx.facts, dim):
+        return dim
+    ctx.report(
+        "E2208",
+        f"dimension `{dim}` is certainly negative",
+        node.span,
+        "no sizes make this zero or more",
+    )
+    return None
+
+
+def axis_of(ctx: Context, node: tree.Expr | tree.Pack) -> Axis | None:
+    """One entry of a tensor type's shape."""
+    if not isinstance(node, tree.Pack):
+        return size_of(ctx, node)
+    entity = ctx.find(node.name)
+    if isinstance(entity, GenericItem) and isinstance(entity.param.symbol, Pack):
+        return entity.param.symbol
+    if entity is None:
+        unknown(ctx, node)
+    elif not _is_silent(entity):
+        ctx.report(
+            "E1208",
+            f"`{node.name}` is not a pack of dimensions",
+            node.span,
+            "`*` spreads a generic of kind `Shape`",
+            help=f"declare it as `*{node.name}: Shape`, or leave out the `*`",
+        )
+    return None
+
+
+def _is_silent(entity: Entity) -> bool:
+    return isinstance(entity, Poison) or (isinstance(entity, Variable) and is_poison(entity.type))
+
+
+def unknown(ctx: Context, node: tree.Pack) -> None:
+    ctx.report(
+        "E1201",
+        f"`{node.name}` is not in scope",
+        node.name_span,
+        help=f"declare the pack: `*{node.name}: Shape`",
+    )
+
+
+def shape_of(ctx: Context, node: tree.ShapeLiteral) -> Shape | None:
+    """The dims of a shape literal, or None after a report for some of them."""
+    dims = [size_of(ctx, element) for element in node.elements]
+    whole = tuple(dim for dim in dims if dim is not None)
+    return whole if len(whole) == len(dims) else None
+
+
+def clause_of(ctx: Context, node: tree.Expr) -> Clause | None:
+    """A `where` item. Divisors need no proof in it."""
+    if not isinstance(node, tree.Binary) or node.op not in COMPARISONS:
+        return None                              # the parser has said that it must be a comparison
+    place = ctx.without_proofs()
+    left, right = dim_of(place, node.left), dim_of(place, node.right)
+    if left is None or right is None:
+        return None
+    return Clause(node.op, left, right, node.span.text, node.span)

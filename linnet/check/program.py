@@ -1,0 +1,96 @@
+"""The checker's run over a closed set of modules, phase by phase.
+
+In: the modules' trees and where their imports lead. Out: the `Program` of typed trees, and
+everything that is wrong reported to `problems`. Reads no files.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from linnet.check.context import Run
+from linnet.check.cycles import check_blocks, check_calls
+from linnet.check.declare import declare_items
+from linnet.check.entities import (
+    BlockItem,
+    ConstItem,
+    FunctionItem,
+    ModuleScope,
+    prelude_scope,
+)
+from linnet.check.expressions import evaluate
+from linnet.check.heads import every_item, resolve_heads
+from linnet.check.imports import bind_imports
+from linnet.check.lints import lint
+from linnet.check.statements import check_body
+from linnet.check.typed import BlockDecl, ConstDecl, FunctionDecl, Program
+from linnet.diag import Problems
+from linnet.syntax import tree
+
+_DEEP = 20_000
+"""Python frames for the deepest nesting the parser lets through."""
+
+
+def check_modules(
+    trees: Mapping[str, tree.Module],
+    targets: Mapping[tree.Use, str | None],
+    root: str,
+    problems: Problems,
+    *,
+    std: Path | None = None,
+) -> Program:
+    """Check all modules together.
+
+    `trees` are by logical name, in a fixed order; `targets` says which of them each `use`
+    leads to (None: not found, and reported). Warnings are given for the modules of the root's
+    own package. The program is meaningful only if no error was reported."""
+    prelude = prelude_scope()
+    modules = {name: ModuleScope(prelude, name=name, tree=t) for name, t in trees.items()}
+    run = Run(problems, modules, evaluate, std)
+    with _deep_recursion():
+        for module in modules.values():
+            declare_items(run, module)
+        for module in modules.values():
+            bind_imports(run, module, lambda use: modules.get(targets.get(use) or ""))
+        resolve_heads(run)
+        check_blocks(run)
+        for module in modules.values():
+            for item in every_item(module):
+                if isinstance(item, FunctionItem):
+                    check_body(run, item)
+        check_calls(run)
+    own_package = [m for name, m in modules.items() if _package(name) == _package(root)]
+    lint(run, own_package)
+    return _program(root, modules)
+
+
+def _package(name: str) -> str:
+    return name.split(".", 1)[0]
+
+
+def _program(root: str, modules: Mapping[str, ModuleScope]) -> Program:
+    blocks: dict[str, dict[str, BlockDecl]] = {}
+    functions: dict[str, dict[str, FunctionDecl]] = {}
+    constants: dict[str, dict[str, ConstDecl]] = {}
+    for name, module in modules.items():
+        items = module.items
+        blocks[name] = {n: i.decl for n, i in items.items() if isinstance(i, BlockItem)}
+        functions[name] = {n: i.decl for n, i in items.items() if isinstance(i, FunctionItem)}
+        constants[name] = {
+            n: i.decl for n, i in items.items() if isinstance(i, ConstItem) and i.decl is not None
+        }
+    return Program(root, blocks, functions, constants)
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """Room for the recursion over nested expressions, which the parser bounds."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _DEEP))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
