@@ -15,7 +15,7 @@ from linnet.ir import build as ir
 from linnet.ir.expr import Expr, Index
 from linnet.ir.node import Origin
 from linnet.lower.arrays import position
-from linnet.lower.values import Array, At, Frame, View, dims_of, read, scalar_view
+from linnet.lower.values import Array, At, Frame, dims_of, read, scalar_view, view
 
 if TYPE_CHECKING:
     from linnet.lower.body import Body
@@ -87,7 +87,7 @@ def comprehension(body: Body, expr: t.Comprehension, origin: Origin) -> Array:
         return _element(inner, expr, loops, positions, frame)
 
     dims = tuple(i.domain for i in indices)
-    return View(body.dtype_of_type(expr.type), dims, frame, at)
+    return view(body.dtype_of_type(expr.type), dims, frame, at)
 
 
 def _loops(body: Body, variable: t.IndexVar) -> tuple[Index, ...]:

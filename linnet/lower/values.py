@@ -13,7 +13,7 @@ Reading is uniform: `read` gives the scalar expression of one element, whatever 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -141,7 +141,21 @@ def build(
     writer = frame
     if not dims:
         return scalar_view(element(writer, ()), writer)
-    return View(dtype, dims, writer, lambda at: element(writer, at))
+    return view(dtype, dims, writer, lambda at: element(writer, at))
+
+
+def view(dtype: str, dims: tuple[Dim, ...], frame: Frame, element: Callable[[At], Expr]) -> View:
+    """A view that writes each element once: read again at the same positions it gives the same
+    expression, so that a chain of views does not double with every use."""
+    written: dict[Hashable, Expr] = {}
+
+    def at(positions: At) -> Expr:
+        key = tuple(p.value if isinstance(p, Const) else p for p in positions)
+        if key not in written:
+            written[key] = element(positions)
+        return written[key]
+
+    return View(dtype, dims, frame, at)
 
 
 def scalar_view(expr: Expr, frame: Frame) -> View:

@@ -538,3 +538,75 @@ def test_long_chains_and_deep_nesting() -> None:
     assert result(long, x=1.0) == 3000
     deep = entry("(x: f32) -> f32", "return " + "(1.0 + " * 150 + "x" + ")" * 150)
     assert result(deep, x=1.0) == 151
+
+
+def test_views_do_not_double() -> None:
+    lines = "\n".join(f"let a{k + 1} = a{k} + a{k}" for k in range(40))
+    text = entry(
+        "(x: Tensor[2; f64]) -> Tensor[2; f64]",
+        "let y[i] = grown(x[i])\n return y",
+        items=f"""
+fn grown(v: f64) -> f64 {{
+    let a0 = fill([3], v)
+    {lines}
+    return sum[k] a40[k]
+}}
+""",
+    )
+    assert result(text, x=np.ones(2)).tolist() == [3 * 2.0**40] * 2  # type: ignore[attr-defined]
+
+
+# --- what cannot run --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        (
+            "a loop inside index notation",
+            entry(
+                "(x: Tensor[3; i64]) -> Tensor[3; i64]",
+                "let y[i] = halved(x[i])\n return y",
+                items="""
+fn halved(v: i64) -> i64 {
+    var k = v
+    while k > 1 { k = k / 2 }
+    return k
+}
+""",
+            ),
+        ),
+        (
+            "an optional with and without a value",
+            entry(
+                "(x: f32) -> f32",
+                """let y = if x > 0.0 { some(x) } else { none }
+        return match y {
+            some(v) => v
+            none => 0.0
+        }""",
+            ),
+        ),
+        (
+            "an assignment to state inside index notation",
+            entry(
+                "(x: Tensor[3; f32]) -> Tensor[3; f32]",
+                "let y[i] = kept(x[i])\n return y",
+                members="""state last: Tensor[1; f32]
+    fn kept(v: f32) -> f32 {
+        last = last + v
+        return v
+    }""",
+            ),
+        ),
+    ],
+)
+def test_what_cannot_run_says_so(what: str, text: str) -> None:
+    with pytest.raises(SourceError, match=f"this compiler cannot run .*{what}") as caught:
+        lower(text)
+    assert caught.value.diagnostics[0].code == "E2190"
+
+
+def test_unknown_entries_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"no entry `went`\nhelp: its entries are `go`"):
+        lower(entry("(x: f32) -> f32", "return x"), entry="went")
