@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from linnet.ir.expr import Index, IndexRef, Load, walk
 from linnet.ir.node import CallAttrs, Graph, MapAttrs, Named, Node, toposort
@@ -20,8 +20,8 @@ from linnet.plan.cards import Card
 @dataclass(frozen=True)
 class Order:
     """`nodes` in running order. `in_place` holds the calls (by id) that write into state;
-    `copies` the identity maps (by id) that must really move data; `homes` where a state's
-    final value is copied to, by the id of the copying map."""
+    `copies` the identity maps (by id) that must really move data; `homes` the path of the state
+    that a map (by id) is computed into."""
 
     graph: Graph
     nodes: tuple[Node, ...]
@@ -33,28 +33,90 @@ class Order:
 def order(graph: Graph, cards: Mapping[int, Card]) -> Order:
     """Decide. `cards` names the kernel of each CALL, by node id."""
     copies: set[int] = set()
-    in_place = _in_place_chains(graph, cards)
-    graph = _copy_results(graph, in_place, copies)
-    graph, homes = _copy_updates(graph, in_place, copies)
-    before: dict[int, list[Node]] = {}
-    nodes = tuple(toposort(graph.outputs()))
-    for node in nodes:
-        if id(node) in in_place:
-            overwritten = node.args[0]
-        elif id(node) in homes:
-            leaf = _state_leaf(nodes, homes[id(node)])
-            if leaf is None:
-                continue
-            overwritten = leaf
+    graph = _copy_results(graph, cards, copies)
+    graph = _copy_exchanged(graph, copies)
+    choice = _Choice(tuple(toposort(graph.outputs())), copies)
+    in_place: set[int] = set()
+    homes: dict[int, str] = {}
+    updates: dict[str, Node] = {}
+    for path, final in graph.updates.items():
+        chain = _chain(path, final, cards)
+        if final.op is Op.STATE and final.attrs == Named(path):
+            updates[path] = final
+        elif chain and choice.accept([(call, call.args[0]) for call in chain]):
+            in_place.update(id(call) for call in chain)
+            updates[path] = final
+        elif choice.overwrites(path, final):
+            homes[id(final)] = path
+            updates[path] = final
         else:
-            continue
-        before[id(node)] = [r for r in _readers(overwritten, nodes) if r is not node]
-    blocked = _blocked(graph, before, in_place)
-    in_place -= blocked
-    for node_id in blocked:
-        before.pop(node_id, None)
-    ordered = tuple(_sorted(graph.outputs(), before))
+            updates[path] = move = identity(final)
+            copies.add(id(move))
+            homes[id(move)] = path
+    graph = dataclasses.replace(graph, updates=updates)
+    nodes = tuple(toposort(graph.outputs()))
+    for path, writer in updates.items():
+        leaf = _state_leaf(nodes, path)
+        if id(writer) in copies and leaf is not None:
+            choice.before[id(writer)] = _readers(leaf, nodes, copies)
+    ordered = tuple(_sorted(graph.outputs(), choice.before))
     return Order(graph, ordered, frozenset(in_place), frozenset(copies), homes)
+
+
+@dataclass
+class _Choice:
+    """Which writers may overwrite, decided one after another. `before` lists for each accepted
+    writer (by id) the nodes that must have read the old value first; it never has a cycle."""
+
+    nodes: tuple[Node, ...]
+    copies: set[int]
+    before: dict[int, list[Node]] = field(default_factory=dict)
+
+    def accept(self, writes: Sequence[tuple[Node, Node]]) -> bool:
+        """Let each writer overwrite its value, if every other reader can run before it."""
+        wanted: dict[int, list[Node]] = {}
+        for writer, value in writes:
+            readers = [r for r in _readers(value, self.nodes, self.copies) if r is not writer]
+            after = self._after(writer, wanted)
+            if any(id(reader) in after for reader in readers):
+                return False
+            wanted[id(writer)] = readers
+        self.before.update(wanted)
+        return True
+
+    def overwrites(self, path: str, node: Node) -> bool:
+        """Let a map be computed right into its state: of the old value it reads no element but
+        the one it writes."""
+        if not isinstance(node.attrs, MapAttrs) or _is_move(node):
+            return False
+        leaf = _state_leaf(self.nodes, path)
+        if leaf is None:
+            return True
+        views = {id(r) for r in _readers(leaf, self.nodes, self.copies) if _is_view(r)}
+        if any(id(arg) in views for arg in node.args):
+            return False
+        own = [id(index) for index in node.attrs.indices]
+        for expr in walk(node.attrs.body):
+            if isinstance(expr, Load) and node.args[expr.operand] is leaf:
+                at = [id(p.index) if isinstance(p, IndexRef) else None for p in expr.at]
+                if at != own:
+                    return False
+        return self.accept([(node, leaf)])
+
+    def _after(self, writer: Node, more: Mapping[int, list[Node]]) -> set[int]:
+        """Everything that must run after `writer`, it included."""
+        users: dict[int, list[int]] = {}
+        for node in self.nodes:
+            first = [*node.args, *self.before.get(id(node), ()), *more.get(id(node), ())]
+            for earlier in first:
+                users.setdefault(id(earlier), []).append(id(node))
+        found, stack = {id(writer)}, [id(writer)]
+        while stack:
+            for user in users.get(stack.pop(), ()):
+                if user not in found:
+                    found.add(user)
+                    stack.append(user)
+        return found
 
 
 def operand_position(call: Node, name: str) -> int:
@@ -66,23 +128,18 @@ def operand_position(call: Node, name: str) -> int:
     raise KeyError(name)
 
 
-def _in_place_chains(graph: Graph, cards: Mapping[int, Card]) -> set[int]:
-    """Calls that carry a state from its leaf to its update, each overwriting the one before."""
-    found: set[int] = set()
-    for path, final in graph.updates.items():
-        chain: list[int] = []
-        node = final
-        while node.op is Op.CALL:
-            card = cards.get(id(node))
-            if card is None or card.in_place is None:
-                break
-            if operand_position(node, card.in_place) != 0:
-                break
-            chain.append(id(node))
-            node = node.args[0]
-        if node.op is Op.STATE and node.attrs == Named(path):
-            found.update(chain)
-    return found
+def _chain(path: str, final: Node, cards: Mapping[int, Card]) -> list[Node]:
+    """Calls that carry a state from its leaf to its update, each overwriting the one before;
+    empty when the update is no such chain."""
+    chain: list[Node] = []
+    node = final
+    while node.op is Op.CALL:
+        card = cards.get(id(node))
+        if card is None or card.in_place is None or operand_position(node, card.in_place) != 0:
+            return []
+        chain.append(node)
+        node = node.args[0]
+    return chain[::-1] if node.op is Op.STATE and node.attrs == Named(path) else []
 
 
 def identity(node: Node) -> Node:
@@ -103,14 +160,15 @@ def peel(node: Node) -> Node:
     return node
 
 
-def _copy_results(graph: Graph, in_place: set[int], copies: set[int]) -> Graph:
+def _copy_results(graph: Graph, cards: Mapping[int, Card], copies: set[int]) -> Graph:
     """Every result is a node of its own that can be computed into the caller's array."""
     taken: set[int] = {id(peel(node)) for node in graph.updates.values()}
     results = []
     for node in graph.results:
         base = peel(node)
+        card = cards.get(id(base))
         fresh = base.op in (Op.MAP, Op.CALL, Op.LOOP) and not _is_move(base)
-        if not fresh or id(base) in in_place or id(base) in taken:
+        if not fresh or id(base) in taken or (card is not None and card.in_place is not None):
             node = identity(node)
             copies.add(id(node))
             base = node
@@ -119,73 +177,31 @@ def _copy_results(graph: Graph, in_place: set[int], copies: set[int]) -> Graph:
     return dataclasses.replace(graph, results=tuple(results))
 
 
-def _copy_updates(
-    graph: Graph, in_place: set[int], copies: set[int]
-) -> tuple[Graph, dict[int, str]]:
-    """Final values that are not already in their state's memory are copied there."""
-    updates: dict[str, Node] = {}
-    homes: dict[int, str] = {}
-    for path, node in graph.updates.items():
-        if id(node) in in_place or (node.op is Op.STATE and node.attrs == Named(path)):
-            updates[path] = node
-            continue
-        if _overwrites(node, path, graph):
-            updates[path] = node
-            homes[id(node)] = path
-            continue
-        if peel(node).op is Op.STATE or _is_move(peel(node)):
-            node = identity(node)  # states that change places meet in the arena
-            copies.add(id(node))
-        move = identity(node)
-        copies.add(id(move))
-        homes[id(move)] = path
-        updates[path] = move
-    return dataclasses.replace(graph, updates=updates), homes
-
-
-def _overwrites(node: Node, path: str, graph: Graph) -> bool:
-    """Whether a map may be computed right into its state: of the old value it reads no element
-    but the one it writes, and no other reader of the old value needs the map first."""
-    if not isinstance(node.attrs, MapAttrs) or _is_move(node):
-        return False
-    nodes = tuple(toposort(graph.outputs()))
-    leaf = _state_leaf(nodes, path)
-    if leaf is None:
-        return True
-    readers = [reader for reader in _readers(leaf, nodes) if reader is not node]
-    views = {id(reader) for reader in readers}
-    if any(id(arg) in views and _is_view(arg) for arg in node.args):
-        return False
-    own = [id(index) for index in node.attrs.indices]
-    for expr in walk(node.attrs.body):
-        if isinstance(expr, Load) and node.args[expr.operand] is leaf:
-            at = [id(p.index) if isinstance(p, IndexRef) else None for p in expr.at]
-            if at != own:
-                return False
-    return not any(id(reader) in _downstream(node, nodes) for reader in readers)
-
-
-def _downstream(node: Node, nodes: Sequence[Node]) -> set[int]:
-    """`node` and everything computed from it. `nodes` have arguments before users."""
-    found = {id(node)}
-    for other in nodes:
-        if any(id(arg) in found for arg in other.args):
-            found.add(id(other))
-    return found
+def _copy_exchanged(graph: Graph, copies: set[int]) -> Graph:
+    """What a state takes over from another one's memory goes through working memory, so that
+    states can change places."""
+    updates = {}
+    for path, final in graph.updates.items():
+        base = peel(final)
+        if _is_move(base) or (base.op is Op.STATE and base.attrs != Named(path)):
+            final = identity(final)
+            copies.add(id(final))
+        updates[path] = final
+    return dataclasses.replace(graph, updates=updates)
 
 
 def _state_leaf(nodes: Iterable[Node], path: str) -> Node | None:
     return next((n for n in nodes if n.op is Op.STATE and n.attrs == Named(path)), None)
 
 
-def _readers(value: Node, nodes: Sequence[Node]) -> list[Node]:
-    """Nodes that read the memory of `value`, directly or through reshapes and moves."""
+def _readers(value: Node, nodes: Sequence[Node], copies: set[int]) -> list[Node]:
+    """Nodes that read the memory of `value`, directly or through views of it."""
     holders = {id(value)}
     readers = []
     for node in nodes:  # arguments come before users
         if any(id(arg) in holders for arg in node.args):
             readers.append(node)
-            if _is_view(node):
+            if _is_view(node) and id(node) not in copies:
                 holders.add(id(node))
     return readers
 
@@ -193,18 +209,6 @@ def _readers(value: Node, nodes: Sequence[Node]) -> list[Node]:
 def _is_view(node: Node) -> bool:
     """Whether a node may stand for the memory of its argument instead of for a copy."""
     return node.op is Op.RESHAPE or _is_move(node) or not node.type.dims
-
-
-def _blocked(graph: Graph, before: Mapping[int, list[Node]], in_place: set[int]) -> set[int]:
-    """In-place calls that some other reader of the old value depends on."""
-    blocked: set[int] = set()
-    nodes = list(toposort(graph.outputs()))
-    for node in nodes:
-        if id(node) in in_place and id(node) in before:
-            downstream = _downstream(node, nodes)
-            if any(id(reader) in downstream for reader in before[id(node)]):
-                blocked.add(id(node))
-    return blocked
 
 
 def _sorted(roots: Iterable[Node], before: Mapping[int, list[Node]]) -> list[Node]:
@@ -222,8 +226,7 @@ def _sorted(roots: Iterable[Node], before: Mapping[int, list[Node]]) -> list[Nod
             active.discard(id(node))
             result.append(node)
             continue
-        if id(node) in active:
-            continue
+        assert id(node) not in active, "two writers wait for each other"
         active.add(id(node))
         stack.append((node, True))
         first = [*before.get(id(node), ()), *node.args]

@@ -32,7 +32,9 @@ from linnet.toolchain.cc import (
 _FOLDER = Path(tempfile.mkdtemp(prefix="linnet-tests-"))
 
 
-def generate(graphs: Sequence[Graph], target: str, policy: str = "equivalent") -> tuple[Artifact, str]:
+def generate(
+    graphs: Sequence[Graph], target: str, policy: str = "equivalent"
+) -> tuple[Artifact, str]:
     """C text and artifact of a unit made of graphs; the manifest is read off their leaves."""
     unit = plan_unit("unit", list(graphs), policy)
     leaves = {
