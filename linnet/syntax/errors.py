@@ -43,6 +43,7 @@ _EXPRESSION = words("""
     NAME INT FLOAT STRING BROKEN TRUE FALSE NONE SOME LPAR LSQB REDUCE MINUS PLUS BANG IF MATCH FOR
 """)
 _TYPE = words("NAME TENSOR LPAR LSQB")
+_PATTERN = words("NAME LPAR SOME NONE")
 _CONTINUATION = words("""
     OR AND EQ NE LESS LE MORE GE VBAR CARET AMPERSAND PLUS MINUS STAR SLASH PERCENT
     LPAR LSQB DOT CALL_LESS QUESTION
@@ -86,7 +87,7 @@ def explain(s: Situation) -> Diagnostic:
         if found is not None:
             return found
     wanted = expected(s.accepts)
-    return _error(s, f"expected {wanted}, found {found_text(s.token)}", f"expected {wanted} here")
+    return _error(s, f"expected {wanted}, found {found_text(s.token)}")
 
 
 def found_text(token: Token) -> str:
@@ -112,6 +113,9 @@ def expected(accepts: frozenset[str]) -> str:
     if {"INT", "NAME", "MINUS"} <= left:
         parts.append("an expression")
         left -= _EXPRESSION
+    elif left >= _PATTERN:
+        parts.append("a name or a pattern")
+        left -= _PATTERN
     elif left >= _TYPE:
         parts.append("a type")
         left -= _TYPE
