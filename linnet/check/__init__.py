@@ -19,7 +19,6 @@ from linnet.errors import UsageError
 if TYPE_CHECKING:
     from linnet.check.typed import BlockDecl, Program
     from linnet.diag import Problems, Source
-    from linnet.syntax import tree
 
 __all__ = ["CheckResult", "check_file", "check_source", "root_of"]
 
@@ -37,52 +36,27 @@ class CheckResult:
 def check_file(path: Path, *, std: Path | None = None, strict: bool = False) -> CheckResult:
     """Check the file at `path` and everything it imports.
 
-    `std` replaces the standard library that comes with the compiler. Never raises on account
-    of the program."""
-    from linnet.diag import Source
-
-    text = path.read_text(encoding="utf-8", errors="surrogateescape")
-    return check_source(Source(str(path), text, path), std=std, strict=strict)
+    `std` replaces the standard library that comes with the compiler. Raises UsageError when the
+    file cannot be read; whatever is in it becomes diagnostics."""
+    return _check(path, std, strict)
 
 
 def check_source(source: Source, *, std: Path | None = None, strict: bool = False) -> CheckResult:
-    """Check one text and what it imports from the standard library."""
+    """As `check_file`, for a text; it can import from the standard library."""
+    return _check(source, std, strict)
+
+
+def _check(root: Path | Source, std: Path | None, strict: bool) -> CheckResult:
     from linnet.check.program import check_modules
     from linnet.diag import Problems
-    from linnet.resources import folder
+    from linnet.modules import load
 
     problems = Problems()
-    library = std or folder("stdlib")
-    trees: dict[str, tree.Module] = {}
-    targets: dict[tree.Use, str | None] = {}
-    _load("crate", source, library, problems, trees, targets)
-    program = check_modules(trees, targets, "crate", problems, std=library)
-    sources = {name: module.source for name, module in trees.items()}
+    graph = load(root, problems, std)
+    program = check_modules(graph, problems)
+    sources = {name: module.source for name, module in graph.modules.items()}
     failed = problems.has_errors or (strict and len(problems) > 0)
     return CheckResult(None if failed else program, problems, sources)
-
-
-def _load(
-    name: str,
-    source: Source,
-    library: Path,
-    problems: Problems,
-    trees: dict[str, tree.Module],
-    targets: dict[tree.Use, str | None],
-) -> None:
-    from linnet.diag import Source
-    from linnet.syntax.parse import parse
-
-    module = trees[name] = parse(source, problems)
-    for use in module.uses:
-        path = use.path_text
-        file = library.joinpath(*path.split(".")[1:]).with_suffix(".linnet")
-        targets[use] = path if path.startswith("std.") and file.is_file() else None
-        if targets[use] is None:
-            problems.report("E1202", f"module `{path}` does not exist", use.path_span)
-        elif path not in trees:
-            text = file.read_text(encoding="utf-8")
-            _load(path, Source(str(file), text, file), library, problems, trees, targets)
 
 
 def root_of(program: Program, name: str | None = None) -> BlockDecl:

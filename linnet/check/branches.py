@@ -331,6 +331,8 @@ def _match_enum(ctx: Context, node: tree.Match, subject: TExpr, type: Enum) -> T
             else:
                 _suspicious(ctx, pattern, decl)
                 bound = bind_pattern(ctx, pattern, type)
+                if pattern.name[0].isupper() and bound is not None:
+                    ctx.run.read.add(id(bound.variable))      # W1901 says enough about it
                 if bound is not None and bound.variable is not None:
                     _stand_for(ctx, bound.variable, subject, pattern)
                 rest = (arm, ctx.value(arm.value))

@@ -456,8 +456,9 @@ class _Inference:
         explicit = len(self.node.type_args or ())
         for param in self.decl.generics[explicit:]:
             bound = self.bindings.get(param.symbol)
-            dtype = isinstance(bound, str | DTypeVar)
-            if dtype and not in_class(self.ctx, bound, param, self.span):
+            if not isinstance(bound, str | DTypeVar):
+                continue
+            if not in_class(self.ctx, bound, param, self.span):
                 return False
         return True
 

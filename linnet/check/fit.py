@@ -164,7 +164,8 @@ def as_dtype(ctx: Context, value: TExpr, dtype: DType, place: Place) -> TExpr | 
     if not same_dtype_class(dtype, "Float"):
         return _wrong_class(ctx, value, dtype, place)
     if found.value is not None:
-        if isinstance(dtype, str) and math.isinf(round_to(found.value, dtype)):
+        finite = math.isfinite(found.value)      # folding may well end in infinity
+        if isinstance(dtype, str) and finite and math.isinf(round_to(found.value, dtype)):
             limit = f"at most {LARGEST[dtype]} in magnitude"
             return _out_of_range(ctx, value, value.span.text, dtype, limit)
         return Literal(wanted, value.span, found.value)
@@ -190,8 +191,8 @@ LARGEST = {"f16": "65504", "bf16": "3.3895314e38", "f32": "3.4028235e38", "f64":
 
 
 def round_to(number: float, dtype: str) -> float:
-    """`number` rounded to a float dtype; infinite when it is beyond the largest finite value."""
-    if dtype == "f64" or not math.isfinite(number):
+    """A finite `number` rounded to a float dtype; infinite beyond the largest finite value."""
+    if dtype == "f64":
         return number
     if dtype == "bf16":
         # Halfway between the largest bf16 and the next power of two.

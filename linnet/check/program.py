@@ -1,6 +1,6 @@
 """The checker's run over a closed set of modules, phase by phase.
 
-In: the modules' trees and where their imports lead. Out: the `Program` of typed trees, and
+In: the modules' trees and where their imports lead (`ModuleGraph`). Out: the `Program` of typed trees, and
 everything that is wrong reported to `problems`. Reads no files.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 
 from linnet.check.context import Run
 from linnet.check.cycles import check_blocks, check_calls
@@ -28,33 +27,25 @@ from linnet.check.lints import lint
 from linnet.check.statements import check_body
 from linnet.check.typed import BlockDecl, ConstDecl, FunctionDecl, Program
 from linnet.diag import Problems
-from linnet.syntax import tree
+from linnet.modules import ModuleGraph
 
 _DEEP = 20_000
 """Python frames for the deepest nesting the parser lets through."""
 
 
-def check_modules(
-    trees: Mapping[str, tree.Module],
-    targets: Mapping[tree.Use, str | None],
-    root: str,
-    problems: Problems,
-    *,
-    std: Path | None = None,
-) -> Program:
-    """Check all modules together.
+def check_modules(graph: ModuleGraph, problems: Problems) -> Program:
+    """Check all modules of the graph together.
 
-    `trees` are by logical name, in a fixed order; `targets` says which of them each `use`
-    leads to (None: not found, and reported). Warnings are given for the modules of the root's
-    own package. The program is meaningful only if no error was reported."""
+    Warnings are given for the modules of the root's own package. The program is meaningful only
+    if no error was reported."""
     prelude = prelude_scope()
-    modules = {name: ModuleScope(prelude, name=name, tree=t) for name, t in trees.items()}
-    run = Run(problems, modules, evaluate, std)
+    modules = {name: ModuleScope(prelude, name=name, tree=t) for name, t in graph.modules.items()}
+    run = Run(problems, modules, evaluate, graph.std)
     with _deep_recursion():
         for module in modules.values():
             declare_items(run, module)
         for module in modules.values():
-            bind_imports(run, module, lambda use: modules.get(targets.get(use) or ""))
+            bind_imports(run, module, lambda use: modules.get(graph.targets[use] or ""))
         resolve_heads(run)
         check_blocks(run)
         for module in modules.values():
@@ -62,9 +53,9 @@ def check_modules(
                 if isinstance(item, FunctionItem):
                     check_body(run, item)
         check_calls(run)
-    own_package = [m for name, m in modules.items() if _package(name) == _package(root)]
+    own_package = [m for name, m in modules.items() if _package(name) == _package(graph.root)]
     lint(run, own_package)
-    return _program(root, modules)
+    return _program(graph.root, modules)
 
 
 def _package(name: str) -> str:
