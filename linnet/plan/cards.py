@@ -48,7 +48,7 @@ class Expectation:
     distinct: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Card:
     """See `codegen/README.md` for the file format."""
 
