@@ -163,7 +163,7 @@ def parameters(found: Manifest) -> tuple[Parameter, ...]:
 
 def source_files(result: CheckResult) -> list[Path]:
     """Every file that a checked program was read from."""
-    return sorted({Path(source.path).resolve() for source in result.sources})
+    return sorted({Path(s.path).resolve() for s in result.sources.values() if s.path})
 
 
 def lower(request: Request, program: TypedProgram) -> list[Graph]:

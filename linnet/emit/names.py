@@ -15,6 +15,7 @@ main free malloc read write y0 y1 yn j0 j1 jn gamma div round floor ceil stdin s
 """
 _FRAME = "w call arena scratch claim sync c hi row rows result worker team"
 _TAKEN = frozenset(f"{_KEYWORDS} {_LIBRARY} {_FRAME}".split())
+_PREFIXES = ("ln_", "linnet_", "LN_", "kernel_", "loop_", "__", "_mm")
 _PATTERN = re.compile(r"[^A-Za-z0-9_]")
 
 
@@ -23,7 +24,7 @@ def identifier(name: str) -> str:
     text = _PATTERN.sub("_", name) or "value"
     if text[0].isdigit():
         text = f"n{text}"
-    taken = text in _TAKEN or text.startswith(("ln_", "linnet_", "__", "_mm", "LN_"))
+    taken = text in _TAKEN or text.startswith(_PREFIXES)
     return f"{text}_" if taken or (text[0] == "_" and len(text) == 1) else text
 
 
@@ -48,7 +49,8 @@ def wrapped(text: str, indent: int = 0, width: int = 98) -> str:
     if len(text) + indent <= width or "(" not in text:
         return text
     head, _, rest = text.partition("(")
-    lines, line = [], f"{head}("
+    lines: list[str] = []
+    line = f"{head}("
     column = indent + len(line)
     for k, part in enumerate(rest.split(", ")):
         piece = part if k == 0 else f", {part}"

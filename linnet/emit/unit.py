@@ -92,7 +92,7 @@ class _Unit:
     # --- functions ------------------------------------------------------------------------
 
     def _kernel(self, kernel: KernelInstance) -> None:
-        name = self.names.fresh(kernel.symbol)
+        name = self._function_name(f"kernel_{kernel.symbol}")
         self.kernels[kernel] = name
         self.functions.append(
             env.render(
@@ -110,13 +110,18 @@ class _Unit:
         key = (loop_key(step), facts.clauses)
         if key not in self.loops:
             text = loop_function(step, facts)
-            name = self.names.fresh(f"loop_{_source_name(step)}")
+            name = self._function_name(f"loop_{_source_name(step)}")
             self.loops[key] = name
             comment = f"// {_source_name(step)}: {_shape(step.writes.buffer)}"
             if step.node.origin is not None:
                 comment += f"    {step.node.origin}"
             self.functions.append(f"{comment}\n{text.replace('@name@', name)}\n")
         return self.loops[key]
+
+    def _function_name(self, wanted: str) -> str:
+        """Functions have prefixes of their own, so no variable can hide one."""
+        prefix, _, rest = wanted.partition("_")
+        return f"{prefix}_{self.names.fresh(rest)}"
 
     # --- entries --------------------------------------------------------------------------
 
