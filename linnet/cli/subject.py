@@ -1,0 +1,132 @@
+"""What a command is about: MODEL_OR_FILE, as the driver's request.
+
+A `.linnet` file stands for itself. Anything else is a model: a name of the zoo, `nest/<name>`
+for the same from anywhere, or a folder with a card. Nothing is compiled here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from linnet import driver
+from linnet.errors import UnknownModelError, UsageError
+from linnet.nest import registry
+from linnet.nest.card import Card, Generic
+
+if TYPE_CHECKING:
+    from linnet.nest.resolve import Checkpoint
+
+SOURCE_SUFFIX = ".linnet"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A source file, and the card it was reached by if any."""
+
+    source: Path
+    card: Card | None
+
+    @property
+    def name(self) -> str:
+        return self.card.name if self.card else self.source.stem
+
+    def request(
+        self,
+        generics: Mapping[str, Generic],
+        *,
+        root: str | None = None,
+        checkpoint: str | None = None,
+    ) -> driver.Request:
+        """The request to compile it. A model takes its generics from its card and, where there
+        is one, from config.json; `generics` go over them."""
+        if self.card is None:
+            return driver.Request(self.source, root=root, generics=generics)
+        return driver.Request(
+            self.source,
+            root=root or self.card.source.root,
+            generics=_card_generics(self.card, generics, checkpoint),
+            name=self.card.name,
+        )
+
+
+def find(what: str) -> Subject:
+    """Raises UsageError for a file that is not there, UnknownModelError for a name that is
+    none, CardError for a malformed card."""
+    path = Path(what).expanduser()
+    if path.suffix == SOURCE_SUFFIX and not path.is_dir():
+        if not path.exists():
+            raise UsageError(f"there is no file {what}")
+        return Subject(path, None)
+    card = find_model(what)
+    return Subject(card.source.path, card)
+
+
+def find_model(what: str) -> Card:
+    """The card of a model. Raises UnknownModelError or CardError."""
+    try:
+        return registry.find(what)
+    except UnknownModelError:
+        folder, _, name = what.strip("/").rpartition("/")
+        if folder == "nest" and name in registry.names() and not Path(what).exists():
+            return registry.find(name)
+        raise
+
+
+def default_model() -> Card:
+    """The entry that writes text and whose weights came with the installation; the first by
+    name. Raises UsageError when there is none."""
+    for card in readable_cards():
+        if card.text is not None and has_own_weights(card):
+            return card
+    raise UsageError(
+        "no model came with this installation", help="name one; `linnet nest list` shows all"
+    )
+
+
+def readable_cards() -> list[Card]:
+    """The cards of the zoo, without those that are malformed (`linnet nest check` names them)."""
+    from linnet.errors import CardError
+
+    found = []
+    for name in registry.names():
+        try:
+            found.append(registry.find(name))
+        except CardError:
+            continue
+    return found
+
+
+def has_own_weights(card: Card) -> bool:
+    """Whether the weights lie in the entry's own folder."""
+    return all((card.folder / name).is_file() for name in card.weights.files)
+
+
+def _card_generics(
+    card: Card, given: Mapping[str, Generic], checkpoint: str | None
+) -> dict[str, Generic]:
+    from linnet.nest.config import Config, load_config, resolve_generics
+
+    files = _files(card, checkpoint)
+    config = load_config(files.config) if files and files.config else Config({})
+    return resolve_generics(card, config, given, _known(card, given))
+
+
+def _files(card: Card, checkpoint: str | None) -> Checkpoint | None:
+    """The checkpoint asked for, or the one in the entry's own folder: no network, no cache."""
+    from linnet.nest.resolve import resolve
+
+    if checkpoint is None and not has_own_weights(card):
+        return None
+    return resolve(card, checkpoint, offline=True)
+
+
+def _known(card: Card, given: Mapping[str, Generic]) -> tuple[str, ...]:
+    """Names that `given` may use; the source is read only for those the card does not have."""
+    if all(name in card.known_generics for name in given):
+        return card.known_generics
+    program = driver.check(card.source.path).program
+    assert program is not None
+    return tuple(g.name for g in driver.root_block(program, card.source.root).generics)
