@@ -12,7 +12,8 @@ import dataclasses
 import functools
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +38,8 @@ POLICIES = ("equivalent", "exact", "fast")
 so far, so it gives the results of `equivalent`."""
 
 VERSION = "0.1.0"
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -176,10 +179,20 @@ def lower(request: Request, program: TypedProgram) -> list[Graph]:
     for name in wanted:
         if name not in known:
             raise UsageError(f"`{root.name}` has no entry `{name}`; it has {', '.join(known)}")
+    sizes = {name: {g.name for g in root.functions[name].generics} for name in wanted}
+    for size in request.bind:
+        if not any(size in own for own in sizes.values()):
+            have = ", ".join(sorted(set().union(*sizes.values()))) or "none"
+            raise UsageError(f"no entry has a generic `{size}`; there are {have}")
     return [
-        lower_entry(program, root, name, request.generics, request.absent, request.bind)
-        for name in wanted
+        lower_entry(program, root, name, request.generics, request.absent, _own(request, own))
+        for name, own in sizes.items()
     ]
+
+
+def _own(request: Request, names: Set[str]) -> dict[str, int]:
+    """The bound sizes that an entry with these generics has; entries may differ in theirs."""
+    return {name: value for name, value in request.bind.items() if name in names}
 
 
 # --- back end ------------------------------------------------------------------------------
@@ -254,6 +267,7 @@ def build(request: Request) -> Built:
     files = _front_digests(request)
 
     def make(folder: Path) -> None:
+        _LOG.info("compiling %s for %s, this first time only", request.title, request.target)
         generated = generate(request)
         (folder / "unit.c").write_text(generated.c, encoding="utf-8")
         if runner:
