@@ -7,11 +7,13 @@ conditions on the numbers themselves, and forms that this compiler does not lowe
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
-from linnet.diag import Diagnostic, Label, Span
+from linnet.diag import Diagnostic, Label, Source, Span
 from linnet.dims import Clause, Sym
 from linnet.errors import ShapeError, SourceError
 from linnet.ir.node import Origin
+from linnet.resources import folder
 
 
 def source_error(code: str, message: str, span: Span, *notes: str, help: str = "") -> SourceError:
@@ -57,4 +59,18 @@ def place_of(origin: object | None) -> str:
 
 def origin_of(span: Span, name: str = "", path: str = "") -> Origin:
     """The IR's record of a span."""
-    return Origin(span.source.name, span.line, span.column, name, path)
+    return Origin(_file(span.source), span.line, span.column, name, path)
+
+
+@lru_cache(maxsize=256)
+def _file(source: Source) -> str:
+    """How generated code names a file, the same wherever things are installed: below `std`,
+    below its package, or by its own name."""
+    if source.path is None:
+        return source.name
+    path = source.path.resolve()
+    library = folder("stdlib").resolve()
+    if path.is_relative_to(library):
+        return f"std/{path.relative_to(library).as_posix()}"
+    package = next((p for p in path.parents if (p / "linnet.toml").is_file()), path.parent)
+    return path.relative_to(package).as_posix()

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
-from linnet.check import check_file
+from linnet.check import check_source
 from linnet.check.typed import Program
+from linnet.diag import Source
 
 
 def checked(text: str) -> Program:
     """The typed program of one module; a program with errors fails the test with them."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "m.linnet"
-        path.write_text(text, encoding="utf-8")
-        result = check_file(path)
+    result = check_source(Source("m.linnet", text, Path("m.linnet")))
     found = [f"{d.code} {d.message}" for d in result.problems if d.is_error]
     assert result.program is not None, found
     return result.program

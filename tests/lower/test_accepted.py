@@ -22,7 +22,8 @@ from linnet.ir.node import Graph, Named, Node, TensorType
 from linnet.ir.text import parse_graph, print_graph
 from linnet.lower import bound_generics, lower_entry, manifest
 
-PROGRAMS = sorted((Path(__file__).parents[1] / "conformance" / "accept").glob("*.linnet"))
+ACCEPT = Path(__file__).parents[1] / "conformance" / "accept"
+PROGRAMS = sorted([*ACCEPT.glob("*.linnet"), *ACCEPT.glob("packages/*/src/lib.linnet")])
 TRIED = (4, 8, 2, 1, 3, 6, 12, 16, 32)
 RNG = np.random.default_rng(0)
 
@@ -69,7 +70,7 @@ def name(node: Node) -> str:
     return node.attrs.name
 
 
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.parts[-3] + "-" + p.stem)
 @pytest.mark.parametrize("complete", [True, False], ids=["all weights", "no optional weights"])
 def test_accepted_program_runs(path: Path, complete: bool) -> None:
     program = check_file(path).program

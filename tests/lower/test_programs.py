@@ -175,7 +175,11 @@ def test_names_paths_and_places_of_the_pond() -> None:
     }
     linear = next(n for n in calls if n.origin and n.origin.path == "layers.1")
     assert linear.origin is not None
-    assert linear.origin.name == "linear"
+    assert (linear.origin.file, linear.origin.name) == ("m.linnet", "linear")
+    assert isinstance(linear.attrs, CallAttrs)
+    body = linear.attrs.function.result.origin
+    assert body is not None
+    assert body.file == "std/nn/linear.linnet"
     assert linear.origin.line == 1 + POND.splitlines().index(
         "        return x + layer_norm(linear(x, weight), scale)"
     )
