@@ -91,7 +91,7 @@ def check(source: Path) -> CheckResult:
         raise UsageError(f"no such file: {source}")
     result = check_file(source)
     if result.program is None:
-        raise SourceError(_rendered(result), result.problems)
+        raise SourceError(_rendered(result), tuple(result.problems))
     return result
 
 

@@ -86,7 +86,7 @@ def report(error: Exception, console: Console) -> int:
     match error:
         case click.UsageError():
             where = error.ctx.command_path if error.ctx else "linnet"
-            console.error(_sentence(error.format_message()), f"`{where} --help` tells more")
+            console.error(_usage_text(error), f"`{where} --help` tells more")
             return 2
         case click.ClickException():
             console.error(_sentence(error.format_message()))
@@ -116,6 +116,19 @@ def report_source(error: SourceError, console: Console) -> None:
         console.error(error.message, error.help)
 
 
+def _usage_text(error: click.UsageError) -> str:
+    """What is wrong with a command line; a bad value by the name it was given under, which is an
+    option's main one or a variable."""
+    bad, context = error, error.ctx
+    if type(bad) is click.BadParameter and bad.param is not None and context is not None:
+        name = next((o for o in bad.param.opts if o.startswith("--")), bad.param.opts[0])
+        source = context.get_parameter_source(bad.param.name or "")
+        if source is click.core.ParameterSource.ENVIRONMENT:
+            name = str(bad.param.envvar)
+        return f"{name}: {bad.message.strip().removesuffix('.')}"
+    return _sentence(error.format_message())
+
+
 def _sentence(text: str) -> str:
     """click's message as ours begin and end."""
     text = text.strip().removesuffix(".")
@@ -137,7 +150,13 @@ def _let_go_of_stdout() -> None:
         os.close(nowhere)
 
 
-@click.command(cls=Root, context_settings=HELP, epilog="Codes: 0 done, 1 bad input, 2 bad usage.")
+EPILOG = """\b
+Exit codes: 0 done, 1 something is wrong with the input, 2 with the command line, 130 interrupted.
+Variables: LINNET_CC or CC (the C compiler), LINNET_CC_TIMEOUT (seconds), LINNET_CACHE (a folder),
+NO_COLOR, FORCE_COLOR; those of options stand in the help of each command."""
+
+
+@click.command(cls=Root, context_settings=HELP, epilog=EPILOG)
 @click.option(
     "--version",
     is_flag=True,

@@ -185,8 +185,11 @@ def _load(
     offline: bool,
 ) -> Model:
     from linnet import nest
-    from linnet.cli.progress import watched
+    from linnet.cli.progress import no_download_bars, watched
+    from linnet.cli.subject import has_own_weights
 
+    if console.quiet and checkpoint is None and not has_own_weights(card):
+        no_download_bars()
     with watched(console, f"loading {card.name}"):
         return nest.load(
             card.file,
@@ -206,11 +209,13 @@ def _write(console: Console, stream: TextStream, name: str, echoed: str, as_json
         for piece in stream:
             if not as_json:
                 console.out(piece)
-    finally:
+    except KeyboardInterrupt:
         if as_json:
             console.line(_document(stream, name))
-        else:
-            console.end_line()
+        raise
+    if as_json:
+        console.line(_document(stream, name))
+    console.end_line()
     done = stream.completion
     console.detail(
         f"{counted(done.usage.prompt_tokens, 'prompt token')} in {done.timings.prefill:.2f} s, "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from linnet.artifact import Parameter
     from linnet.driver import Request
     from linnet.ir.node import Graph
+
+_PLACE = re.compile(r"\.\d+\.")
 
 
 @click.command(context_settings=HELP, short_help="Show entries, parameters or Core IR.")
@@ -91,7 +95,9 @@ def overview(
         f"  parameters  {counted(len(manifest), 'tensor')}, {elements:,} elements, {size(stored)}",
     ]
     states = {path: node.type for graph in graphs for path, node in graph.updates.items()}
-    lines += [f"  state       {path}: {type_text(states[path])}" for path in sorted(states)]
+    alike = Counter((_PLACE.sub(".{i}.", path), type_text(t)) for path, t in states.items())
+    for (path, type), count in sorted(alike.items()):
+        lines.append(f"  state       {path}: {type}" + (f", {count} of them" if count > 1 else ""))
     for graph in graphs:
         lines.append(f"  entry       {head(graph)}")
         lines += [f"                where {clause.text}" for clause in graph.clauses]

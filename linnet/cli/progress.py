@@ -40,3 +40,10 @@ def watched(console: Console, what: str) -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
         logger.setLevel(level)
+
+
+def no_download_bars() -> None:
+    """Keep the hub's own progress bars away; they show on terminals only."""
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    disable_progress_bars()

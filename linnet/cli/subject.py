@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from linnet import driver
 from linnet.errors import UnknownModelError, UsageError
 from linnet.nest import registry
-from linnet.nest.card import Card, Generic
+from linnet.nest.card import CARD_FILE, Card, Generic
 
 if TYPE_CHECKING:
     from linnet.nest.resolve import Checkpoint
@@ -56,10 +56,10 @@ def find(what: str) -> Subject:
     """Raises UsageError for a file that is not there, UnknownModelError for a name that is
     none, CardError for a malformed card."""
     path = Path(what).expanduser()
-    if path.suffix == SOURCE_SUFFIX and not path.is_dir():
-        if not path.exists():
-            raise UsageError(f"there is no file {what}")
+    if path.is_file() and path.name != CARD_FILE:
         return Subject(path, None)
+    if path.suffix == SOURCE_SUFFIX and not path.is_dir():
+        raise UsageError(f"there is no file {what}")
     card = find_model(what)
     return Subject(card.source.path, card)
 

@@ -77,9 +77,14 @@ class Console:
             sys.stderr.write(f"{text}\n")
             sys.stderr.flush()
 
+    @property
+    def colour(self) -> bool:
+        """Whether stderr is shown in colour."""
+        return has_colour(sys.stderr)
+
     def styled(self, text: str, *styles: str) -> str:
         """`text` in these styles where stderr shows them."""
-        return f"\x1b[{';'.join(styles)}m{text}\x1b[0m" if has_colour(sys.stderr) else text
+        return f"\x1b[{';'.join(styles)}m{text}\x1b[0m" if self.colour else text
 
     # Progress.
 
