@@ -13,19 +13,23 @@ that `linnet --help` is quick and Ctrl+C is honoured from the first moment.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NoReturn
+import os
+
+TYPE_CHECKING = False  # as typing's, whose import takes longer than all that stands here
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line `args` (the process's own by default) and exit."""
-    from linnet.cli import interrupt
-
-    interrupt.install()
     try:
+        from linnet.cli import interrupt
+
+        interrupt.install()
         from linnet.cli.app import cli
 
-        cli.main(args=args, prog_name="linnet")
+        with interrupt.honoured():
+            cli.main(args=args, prog_name="linnet")
     except KeyboardInterrupt:
-        raise SystemExit(interrupt.status()) from None
-    raise SystemExit(0)
+        os._exit(130)  # before anything was begun

@@ -9,12 +9,14 @@ SIGTERM is treated in the same way, with 143.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -46,6 +48,21 @@ def came() -> bool:
 def status() -> int:
     """The exit status of an interrupted process."""
     return 128 + (_state.signal or signal.SIGINT)
+
+
+@contextlib.contextmanager
+def honoured() -> Iterator[None]:
+    """Let an interrupt within the block end the process, with its own exit status.
+
+    Not by SystemExit: where the signal struck while Python ran code from a string, which any
+    import may do, Python would end by that signal whatever is raised later."""
+    try:
+        yield
+    except BaseException:
+        if not came():
+            raise
+        atexit._run_exitfuncs()
+        os._exit(status())
 
 
 def install() -> None:
