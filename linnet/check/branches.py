@@ -112,7 +112,7 @@ def _join_types(ctx: Context, a: Type, b: Type) -> Type | None:
         case (CompileTimeInt() | FloatLiteral(), CompileTimeInt() | FloatLiteral()):
             both_int = isinstance(a, CompileTimeInt) and isinstance(b, CompileTimeInt)
             return a if both_int else FloatLiteral(None)
-        case (CompileTimeInt() | FloatLiteral()), _ if not has_literal(b):
+        case ((CompileTimeInt() | FloatLiteral()), _) if not has_literal(b):
             return b
         case _, (CompileTimeInt() | FloatLiteral()) if not has_literal(a):
             return a
@@ -232,9 +232,7 @@ def _repeated(ctx: Context, arm: tree.Arm, first: tree.Arm) -> None:
     )
 
 
-def _match_optional(
-    ctx: Context, node: tree.Match, subject: TExpr, type: Optional
-) -> TExpr:
+def _match_optional(ctx: Context, node: tree.Match, subject: TExpr, type: Optional) -> TExpr:
     some: tuple[tree.Arm, Pattern | None, TExpr] | None = None
     none: tuple[tree.Arm, TExpr] | None = None
     whole: tuple[tree.Arm, Pattern | None, TExpr] | None = None
@@ -332,7 +330,7 @@ def _match_enum(ctx: Context, node: tree.Match, subject: TExpr, type: Enum) -> T
                 _suspicious(ctx, pattern, decl)
                 bound = bind_pattern(ctx, pattern, type)
                 if pattern.name[0].isupper() and bound is not None:
-                    ctx.run.read.add(id(bound.variable))      # W1901 says enough about it
+                    ctx.run.read.add(id(bound.variable))  # W1901 says enough about it
                 if bound is not None and bound.variable is not None:
                     _stand_for(ctx, bound.variable, subject, pattern)
                 rest = (arm, ctx.value(arm.value))
@@ -349,9 +347,7 @@ def _match_enum(ctx: Context, node: tree.Match, subject: TExpr, type: Enum) -> T
     return MatchEnum(joined[0], node.span, subject, joined[1])
 
 
-def _stand_for(
-    ctx: Context, variable: Variable, subject: TExpr, pattern: tree.NamePattern
-) -> None:
+def _stand_for(ctx: Context, variable: Variable, subject: TExpr, pattern: tree.NamePattern) -> None:
     """Let the name of a catch-all arm mean the matched value, which must have no effect."""
     if isinstance(subject, VariableRef | ConstRef | EnumValue):
         ctx.run.stands_for[variable] = subject
@@ -377,4 +373,3 @@ def _suspicious(ctx: Context, pattern: tree.NamePattern, decl: EnumDecl) -> None
             notes=(f"the variants are {', '.join(decl.variants)}",),
             help="check its spelling, or write `_`",
         )
-

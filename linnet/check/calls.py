@@ -80,9 +80,7 @@ def _named(ctx: Context, node: tree.Call, callee: tree.Name) -> TExpr:
     return _entity_call(ctx, node, entity, callee.name, callee.span)
 
 
-def _entity_call(
-    ctx: Context, node: tree.Call, entity: Entity, name: str, span: Span
-) -> TExpr:
+def _entity_call(ctx: Context, node: tree.Call, entity: Entity, name: str, span: Span) -> TExpr:
     if isinstance(entity, Poison) or (isinstance(entity, Variable) and is_poison(entity.type)):
         return _unchecked(ctx, node)
     if not isinstance(entity, FunctionItem):
@@ -176,8 +174,10 @@ def member_of(ctx: Context, base: TExpr, node: tree.Attribute) -> TExpr:
     if isinstance(entity, MemberItem):
         ctx.run.read.add(id(entity.member))
         type = Bindings.of(base.type).type(entity.member.type)
-        return poison(node.span) if is_poison(type) else MemberRef(
-            type, node.span, base, entity.member
+        return (
+            poison(node.span)
+            if is_poison(type)
+            else MemberRef(type, node.span, base, entity.member)
         )
     if isinstance(entity, Poison):
         return poison(node.span)
@@ -193,9 +193,7 @@ def member_of(ctx: Context, base: TExpr, node: tree.Attribute) -> TExpr:
     return _no_member(ctx, item, node, "member", node.span)
 
 
-def _no_member(
-    ctx: Context, item: BlockItem, node: tree.Attribute, what: str, at: Span
-) -> TExpr:
+def _no_member(ctx: Context, item: BlockItem, node: tree.Attribute, what: str, at: Span) -> TExpr:
     members, methods = list(item.decl.members), list(item.decl.functions)
     near = nearest(node.name, members + methods)
     notes = []

@@ -42,11 +42,11 @@ class Run:
     problems: Problems
     modules: dict[str, ModuleScope]
     evaluate: Callable[[Context, tree.Expr], TExpr]
-    std: Path | None = None                      # of the library, for suggestions
+    std: Path | None = None  # of the library, for suggestions
     blocks: dict[BlockDecl, BlockItem] = field(default_factory=dict)
     calls: list[CallEdge] = field(default_factory=list)
     locals: list[Variable] = field(default_factory=list)
-    read: set[int] = field(default_factory=set)          # ids of variables and members in use
+    read: set[int] = field(default_factory=set)  # ids of variables and members in use
     stands_for: dict[Variable, TExpr] = field(default_factory=dict)  # names of catch-all arms
     errors: int = 0
     _uid: int = 0
@@ -75,9 +75,11 @@ class Run:
 
 @dataclass(eq=False)
 class IndexFrame:
-    """The index variables of one `let y[…]` or one reduction, and where each got its extent."""
+    """The index variables of one `let y[…]` or one reduction, which of them are pack indices,
+    and where each got its extent."""
 
-    variables: dict[str, IndexVar]
+    variables: dict[str, IndexVar] = field(default_factory=dict)
+    packs: set[str] = field(default_factory=set)
     first: dict[str, Span] = field(default_factory=dict)
 
 
@@ -96,9 +98,9 @@ class Context:
     function: FunctionItem | None = None
     frames: tuple[IndexFrame, ...] = ()
     unbound: set[str] = field(default_factory=set)
-    dividing_freely: bool = False                # in a `where` list
-    constant_only: str = ""                      # "constant" or "default": calls are refused
-    demands: list[Demand] | None = None          # in an alias: collected instead of proven
+    dividing_freely: bool = False  # in a `where` list
+    constant_only: str = ""  # "constant" or "default": calls are refused
+    demands: list[Demand] | None = None  # in an alias: collected instead of proven
 
     def report(
         self,

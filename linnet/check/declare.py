@@ -47,7 +47,7 @@ def declare_items(run: Run, module: ModuleScope) -> None:
 def _taken(run: Run, module: ModuleScope, node: tree.Item) -> None:
     first = module.items.get(node.name)
     if first is None:
-        return                                   # the first one is poison: nothing is known
+        return  # the first one is poison: nothing is known
     taken(run, node.name, node.name_span, Label(first.node.name_span, "first declared here"))
 
 
@@ -143,16 +143,14 @@ def _block(
     run.blocks[decl] = item
     places: dict[str, Span] = {}
     for generic in node.generics:
-        names.names[generic.name] = Poison()     # until `heads` has read them
+        names.names[generic.name] = Poison()  # until `heads` has read them
         places.setdefault(generic.name, generic.name_span)
     for inner in node.members:
         _declare_in_block(run, item, inner, places)
     return item
 
 
-def _declare_in_block(
-    run: Run, item: BlockItem, node: tree.Item, places: dict[str, Span]
-) -> None:
+def _declare_in_block(run: Run, item: BlockItem, node: tree.Item, places: dict[str, Span]) -> None:
     member = isinstance(node, tree.Member)
     target = item.inner if member else item.names
     nested = None if member else _item(run, node, item.module, item.inner, item)

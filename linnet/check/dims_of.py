@@ -113,7 +113,7 @@ def shape_of(ctx: Context, node: tree.ShapeLiteral) -> Shape | None:
 def clause_of(ctx: Context, node: tree.Expr) -> Clause | None:
     """A `where` item. Divisors need no proof in it."""
     if not isinstance(node, tree.Binary) or node.op not in COMPARISONS:
-        return None                              # the parser has said that it must be a comparison
+        return None  # the parser has said that it must be a comparison
     place = ctx.without_proofs()
     left, right = dim_of(place, node.left), dim_of(place, node.right)
     if left is None or right is None:

@@ -61,7 +61,7 @@ class BlockItem:
     inner: Scope
     facts: Facts = field(default_factory=Facts)
     head_ok: bool = True
-    items: list[Item] = field(default_factory=list)      # nested, in declaration order
+    items: list[Item] = field(default_factory=list)  # nested, in declaration order
     members: list[tuple[tree.Member, Member]] = field(default_factory=list)
     sort = "block"
 
@@ -216,7 +216,7 @@ class ModuleScope(Scope):
     name: str
     tree: tree.Module
     items: dict[str, Item] = field(default_factory=dict)
-    order: list[Item] = field(default_factory=list)      # duplicates included, as declared
+    order: list[Item] = field(default_factory=list)  # duplicates included, as declared
     imports: dict[str, Import] = field(default_factory=dict)
 
     @property

@@ -98,8 +98,13 @@ def _entity(ctx: Context, entity: Entity, name: str, span: Span) -> TExpr:
     if isinstance(entity, GenericItem):
         what = describe(entity)
         hint = f"to use it as a pack argument or axis: `*{name}`" if "pack" in what else ""
-        ctx.report("E1208", f"`{name}` is {what}, not a value", span, "a value is needed here",
-                   help=hint or ())
+        ctx.report(
+            "E1208",
+            f"`{name}` is {what}, not a value",
+            span,
+            "a value is needed here",
+            help=hint or (),
+        )
     else:
         wrong_sort(ctx, name, entity, span, "a value is needed here")
     return poison(span)
@@ -310,5 +315,3 @@ _RULES: dict[type[tree.Expr], Callable[[Context, Any], TExpr]] = {
     tree.Reduction: reduction,
     tree.For: _for,
 }
-
-

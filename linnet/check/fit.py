@@ -164,7 +164,7 @@ def as_dtype(ctx: Context, value: TExpr, dtype: DType, place: Place) -> TExpr | 
     if not same_dtype_class(dtype, "Float"):
         return _wrong_class(ctx, value, dtype, place)
     if found.value is not None:
-        finite = math.isfinite(found.value)      # folding may well end in infinity
+        finite = math.isfinite(found.value)  # folding may well end in infinity
         if isinstance(dtype, str) and finite and math.isinf(round_to(found.value, dtype)):
             limit = f"at most {LARGEST[dtype]} in magnitude"
             return _out_of_range(ctx, value, value.span.text, dtype, limit)
@@ -227,9 +227,7 @@ def _wrong_class(ctx: Context, value: TExpr, dtype: DType, place: Place) -> TExp
     return None
 
 
-def _out_of_range(
-    ctx: Context, value: TExpr, text: str, dtype: str, limits: str
-) -> TExpr | None:
+def _out_of_range(ctx: Context, value: TExpr, text: str, dtype: str, limits: str) -> TExpr | None:
     """Report a literal that its dtype cannot hold; always None."""
     ctx.report(
         "E2105",

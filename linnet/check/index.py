@@ -33,11 +33,12 @@ _UNSET: Shape = ()
 def comprehension(ctx: Context, node: tree.IndexLet) -> TExpr:
     """The tensor that `let y[outputs] = body` binds."""
     before = ctx.run.errors
-    frame = IndexFrame({})
-    packs = 0
+    frame = IndexFrame()
     for output in node.outputs:
-        packs += isinstance(output, tree.Pack)
-        if packs > 1 and isinstance(output, tree.Pack):
+        if not isinstance(output, tree.Pack):
+            _add(ctx, frame, output.name, output.span, "output")
+            continue
+        if frame.packs:
             ctx.report(
                 "E3106",
                 "two pack indices among the outputs",
@@ -45,13 +46,14 @@ def comprehension(ctx: Context, node: tree.IndexLet) -> TExpr:
                 "nothing would say where one ends",
                 help="name the axes of one of them",
             )
-        place = output.name_span if isinstance(output, tree.Pack) else output.span
-        _add(ctx, frame, output.name, place, "output")
+        frame.packs.add(output.name)
+        _add(ctx, frame, output.name, output.name_span, "output")
     with ctx.index_frame(frame):
         body = ctx.value(node.value)
     if is_poison(body) or ctx.run.errors > before:
         return poison(node.span)
-    fine = scalar_body(ctx, body, node.value)
+    if not scalar_body(ctx, body, node.value):
+        return poison(node.span)
     unused = [v for v in frame.variables.values() if v.name not in frame.first]
     for variable in unused:
         ctx.report(
@@ -61,7 +63,7 @@ def comprehension(ctx: Context, node: tree.IndexLet) -> TExpr:
             "nothing says how far it runs",
             help="remove it, or stretch the result with `broadcast_to`",
         )
-    if not fine or unused:
+    if unused:
         return poison(node.span)
     outputs = tuple(frame.variables[output.name] for output in node.outputs)
     axes: list[Axis] = []
@@ -89,7 +91,7 @@ def _add(ctx: Context, frame: IndexFrame, name: str, span: Span, what: str) -> N
 def reduction(ctx: Context, node: tree.Reduction) -> TExpr:
     """`sum<A>[i, j] body` and its kin: a scalar."""
     before = ctx.run.errors
-    frame = IndexFrame({})
+    frame = IndexFrame()
     for index in node.indices:
         _add(ctx, frame, index.name, index.span, "index")
     accumulator = _accumulator(ctx, node)
@@ -97,7 +99,8 @@ def reduction(ctx: Context, node: tree.Reduction) -> TExpr:
         body = ctx.value(node.body)
     if is_poison(body) or ctx.run.errors > before:
         return poison(node.span)
-    fine = scalar_body(ctx, body, node.body)
+    if not scalar_body(ctx, body, node.body):
+        return poison(node.span)
     unused = [v for v in frame.variables.values() if v.name not in frame.first]
     for variable in unused:
         ctx.report(
@@ -107,7 +110,7 @@ def reduction(ctx: Context, node: tree.Reduction) -> TExpr:
             "nothing says how far it runs",
             help="remove it",
         )
-    if not fine or unused:
+    if unused:
         return poison(node.span)
     assert isinstance(body.type, Scalar)
     dtype = body.type.dtype
@@ -243,16 +246,33 @@ def _component(ctx: Context, node: tree.Component) -> IndexVar | TExpr | None:
         if found is None:
             _unbound(ctx, node.name, node.span, pack=True)
             return None
-        return found[1]
+        return _starred(ctx, *found, node, starred=True)
     if isinstance(node, tree.Name):
         found = ctx.index_variable(node.name)
         if found is not None:
-            return found[1]
+            return _starred(ctx, *found, node, starred=False)
         if ctx.find(node.name) is None:
             _unbound(ctx, node.name, node.span)
             return None
     assert isinstance(node, tree.Expr)
     return integer_position(ctx, node)
+
+
+def _starred(
+    ctx: Context, frame: IndexFrame, variable: IndexVar, node: tree.Component, *, starred: bool
+) -> IndexVar | None:
+    """A pack index is written with its `*` and no other index is (E3106)."""
+    if starred == (variable.name in frame.packs):
+        return variable
+    right = variable.name if starred else f"*{variable.name}"
+    ctx.report(
+        "E3106",
+        f"`{variable.name}` is {'a plain' if starred else 'a pack'} index",
+        node.span,
+        f"it is written `{right}`",
+        related=(Label(variable.span, "listed here"),),
+    )
+    return None
 
 
 def _unbound(ctx: Context, name: str, span: Span, pack: bool = False) -> None:
@@ -282,18 +302,10 @@ def _run_over(
     frame = next(f for f in reversed(ctx.frames) if variable in f.variables.values())
     if variable.name not in frame.first:
         frame.first[variable.name] = node.span
-        variable.domain = covered if not isinstance(covered, Pack) else (covered,)
+        assert not isinstance(covered, Pack)
+        variable.domain = covered
         return
     if _same_domain(ctx, variable.domain, covered):
-        return
-    if isinstance(variable.domain, tuple) != isinstance(covered, tuple):
-        ctx.report(
-            "E3106",
-            f"`{variable.name}` is both a pack index and a plain one",
-            node.span,
-            "addressed in another way here",
-            related=(Label(frame.first[variable.name], "first used here"),),
-        )
         return
     first, second = _text(variable.domain), _text(covered)
     help: tuple[str, ...] = ()

@@ -152,4 +152,3 @@ def wrong_sort(ctx: Context, name: str, entity: Entity, span: Span, needed: str)
     elif name in PRELUDE_FUNCTIONS:
         help = (f"call it: `{name}(…)`",)
     ctx.report("E1208", f"`{name}` is {describe(entity)}", span, needed, help=help)
-

@@ -198,9 +198,7 @@ def _compare_dims(ctx: Context, op: str, left: TExpr, right: TExpr, span: Span) 
     if a.is_const and b.is_const:
         return Literal(BOOL, span, _COMPARE[op](a.value, b.value))
     wide = Scalar("i64")
-    return Binary(
-        BOOL, span, op, DimValue(wide, left.span, a), DimValue(wide, right.span, b)
-    )
+    return Binary(BOOL, span, op, DimValue(wide, left.span, a), DimValue(wide, right.span, b))
 
 
 def dim_of_value(value: TExpr) -> Dim:
@@ -286,8 +284,9 @@ def require_positive(ctx: Context, divisor: Dim, span: Span) -> bool:
 
 
 def _logical(ctx: Context, op: str, left: TExpr, right: TExpr, span: Span) -> TExpr:
-    fine = [_truth(ctx, op, value) for value in (left, right)]
-    return Binary(BOOL, span, op, left, right) if all(fine) else poison(span)
+    if _truth(ctx, op, left) and _truth(ctx, op, right):
+        return Binary(BOOL, span, op, left, right)
+    return poison(span)
 
 
 def _truth(ctx: Context, op: str, value: TExpr) -> bool:

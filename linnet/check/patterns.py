@@ -45,9 +45,7 @@ def bind_name(ctx: Context, node: tree.NamePattern, type: Type) -> Variable:
     return variable
 
 
-def _tuple(
-    ctx: Context, node: tree.TuplePattern, type: Type, quiet: bool
-) -> Pattern | None:
+def _tuple(ctx: Context, node: tree.TuplePattern, type: Type, quiet: bool) -> Pattern | None:
     if isinstance(type, Tuple) and len(type.items) == len(node.elements):
         parts = [
             bind_pattern(ctx, element, item)

@@ -33,7 +33,6 @@ def integer_position(ctx: Context, node: tree.Expr) -> TExpr | None:
     return None
 
 
-
 def inside(ctx: Context, position: Dim, axis: Dim, span: Span) -> bool:
     """Whether a compile-time position may lie in its axis; E2209 if it certainly does not.
 

@@ -141,9 +141,7 @@ def _extreme(name: str) -> Callable[[Context, tree.Call], TExpr]:
     return rule
 
 
-def _extreme_literals(
-    ctx: Context, node: tree.Call, name: str, values: tuple[TExpr, ...]
-) -> TExpr:
+def _extreme_literals(ctx: Context, node: tree.Call, name: str, values: tuple[TExpr, ...]) -> TExpr:
     wide = [as_dtype(ctx, value, "f64", _OPERAND) for value in values]
     known = [value for value in wide if value is not None]
     if len(known) < len(wide):

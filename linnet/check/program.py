@@ -1,7 +1,7 @@
 """The checker's run over a closed set of modules, phase by phase.
 
-In: the modules' trees and where their imports lead (`ModuleGraph`). Out: the `Program` of typed trees, and
-everything that is wrong reported to `problems`. Reads no files.
+In: the modules' trees and where their imports lead (`ModuleGraph`). Out: the `Program` of typed
+trees, and everything that is wrong reported to `problems`. Reads no files.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ def broadcast_to(ctx: Context, node: tree.Call) -> TExpr:
 def _broadcastable(ctx: Context, node: tree.Expr) -> TExpr | None:
     value = ctx.value(node)
     if isinstance(value.type, Scalar):
-        return value                             # a rank-0 tensor
+        return value  # a rank-0 tensor
     if is_poison(value):
         return None
     if isinstance(value.type, Tensor) and not any(isinstance(a, Pack) for a in value.type.axes):
@@ -368,4 +368,3 @@ def fill(ctx: Context, node: tree.Call) -> TExpr:
             return poison(node.span)
     assert isinstance(value.type, Scalar)
     return Fill(tensor(value.type.dtype, shape), node.span, value)
-

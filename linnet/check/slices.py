@@ -99,8 +99,10 @@ def _slice(ctx: Context, node: tree.Index, base: TExpr, type: Tensor) -> TExpr:
             result.extend(type.axes[at:axis])
         at = axis + 1
         size = type.axes[axis]
-        part = _hidden(ctx, component, size) if isinstance(size, Pack) else (
-            _component(ctx, component, axis, size)
+        part = (
+            _hidden(ctx, component, size)
+            if isinstance(size, Pack)
+            else (_component(ctx, component, axis, size))
         )
         if part is None:
             failed = True
@@ -209,9 +211,7 @@ def _bound(ctx: Context, node: tree.Expr | None) -> Dim | None:
     return _bad_bound(ctx, node.span, label, help)
 
 
-def _bad_bound(
-    ctx: Context, span: Span, label: str, help: tuple[str, ...] = ()
-) -> Dim | None:
+def _bad_bound(ctx: Context, span: Span, label: str, help: tuple[str, ...] = ()) -> Dim | None:
     """Report a bad bound; always None."""
     ctx.report(
         "E2209",
@@ -239,4 +239,3 @@ def _step(ctx: Context, node: tree.Expr | None) -> int | None:
         f"this is `{node.span.text}`",
     )
     return None
-

@@ -47,9 +47,7 @@ def check_body(run: Run, item: FunctionItem) -> None:
     for node in item.node.parameters:
         if node.name not in scope.names:
             scope.names[node.name] = Poison()
-    ctx = Context(
-        run, item.module, Scope(scope), item.facts, block=item.block, function=item
-    )
+    ctx = Context(run, item.module, Scope(scope), item.facts, block=item.block, function=item)
     decl.body = statements(ctx, item.node.body, in_loop=False)
     if decl.result is not None or item.node.result is not None:
         _ends_with_return(ctx, item)
@@ -72,7 +70,7 @@ def _ends_with_return(ctx: Context, item: FunctionItem) -> None:
         )
         return
     if _returns_in_loop(body):
-        return                                   # reported there
+        return  # reported there
     ctx.report(
         "E2120",
         f"`{item.decl.name}` does not end with `return`",
@@ -119,9 +117,7 @@ def _statement(ctx: Context, node: tree.Statement, in_loop: bool) -> TStmt | Non
         case tree.ForStatement():
             ctx.expr(node.loop)
         case tree.Yield():
-            ctx.report(
-                "E2124", "`yield` outside a `for`", node.span, "nothing collects this value"
-            )
+            ctx.report("E2124", "`yield` outside a `for`", node.span, "nothing collects this value")
         case tree.DamagedStatement():
             for name in node.names:
                 ctx.scope.names[name.name] = Poison()
@@ -141,7 +137,7 @@ def _let(ctx: Context, node: tree.Let) -> TStmt | None:
     if pattern is None or is_poison(value):
         return None
     if isinstance(value.type, CompileTimeInt):
-        return None                              # its uses are the dimension itself
+        return None  # its uses are the dimension itself
     return Let(node.span, pattern, value)
 
 
@@ -337,4 +333,3 @@ def _loop_variable(ctx: Context, node: tree.StaticFor, type: Type) -> Variable:
     if pattern is not None and pattern.variable is not None:
         return pattern.variable
     return Variable("_", type, node.pattern.span)
-

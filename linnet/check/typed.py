@@ -58,18 +58,18 @@ class FunctionDecl:
     the checker runs and left alone afterwards."""
 
     name: str
-    module: str                                  # dotted, e.g. "std.nn.linear"
-    kind: str                                    # "fn" | "op" | "entry"
+    module: str  # dotted, e.g. "std.nn.linear"
+    kind: str  # "fn" | "op" | "entry"
     public: bool
-    span: Span                                   # of the name
+    span: Span  # of the name
     doc: str
     block: BlockDecl | None = None
     generics: tuple[GenericParam, ...] = ()
     parameters: tuple[Parameter, ...] = ()
-    result: Type | None = None                   # None: unit
+    result: Type | None = None  # None: unit
     where: tuple[Clause, ...] = ()
     body: tuple[TStmt, ...] = ()
-    ok: bool = True                              # False: an error was reported inside
+    ok: bool = True  # False: an error was reported inside
 
     @property
     def path(self) -> str:
@@ -99,10 +99,10 @@ class BlockDecl:
     doc: str
     generics: tuple[GenericParam, ...] = ()
     where: tuple[Clause, ...] = ()
-    members: dict[str, Member] = field(default_factory=dict)      # in declaration order
+    members: dict[str, Member] = field(default_factory=dict)  # in declaration order
     functions: dict[str, FunctionDecl] = field(default_factory=dict)
-    outer: BlockDecl | None = None               # the block this one is nested in
-    captured: int = 0                            # how many leading generics are the outer block's
+    outer: BlockDecl | None = None  # the block this one is nested in
+    captured: int = 0  # how many leading generics are the outer block's
 
     @property
     def entries(self) -> tuple[FunctionDecl, ...]:
@@ -123,7 +123,7 @@ class ConstDecl:
     name: str
     module: str
     span: Span
-    value: TExpr                                 # its type may be CompileTimeInt or FloatLiteral
+    value: TExpr  # its type may be CompileTimeInt or FloatLiteral
 
 
 @dataclass(eq=False)
@@ -131,7 +131,7 @@ class Program:
     """All that was declared in a file and in what it imports, by module."""
 
     root_module: str
-    blocks: dict[str, dict[str, BlockDecl]]      # module -> name -> block (top level ones)
+    blocks: dict[str, dict[str, BlockDecl]]  # module -> name -> block (top level ones)
     functions: dict[str, dict[str, FunctionDecl]]
     constants: dict[str, dict[str, ConstDecl]]
 
@@ -229,12 +229,12 @@ class Prelude(TExpr):
 
 @dataclass(frozen=True, eq=False)
 class Cast(TExpr):
-    operand: TExpr                               # to `type`'s dtype
+    operand: TExpr  # to `type`'s dtype
 
 
 @dataclass(frozen=True, eq=False)
 class Reshape(TExpr):
-    operand: TExpr                               # to `type`'s axes
+    operand: TExpr  # to `type`'s axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +245,7 @@ class Permute(TExpr):
 
 @dataclass(frozen=True, eq=False)
 class BroadcastTo(TExpr):
-    operand: TExpr                               # to `type`'s axes
+    operand: TExpr  # to `type`'s axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,7 +264,7 @@ class Iota(TExpr):
 
 @dataclass(frozen=True, eq=False)
 class Fill(TExpr):
-    value: TExpr                                 # a scalar
+    value: TExpr  # a scalar
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,7 +298,7 @@ class MatchOptional(TExpr):
     some_pattern: Pattern | None
     some_body: TExpr
     none_body: TExpr
-    some_binds_whole: bool = False               # the pattern binds the optional, in both arms
+    some_binds_whole: bool = False  # the pattern binds the optional, in both arms
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,7 +374,7 @@ class Slice(TExpr):
     """`axis` numbers of the components index `operand.type.axes` (a pack is one entry)."""
 
     operand: TExpr
-    components: tuple[SliceComponent, ...]       # in axis order, covering every axis
+    components: tuple[SliceComponent, ...]  # in axis order, covering every axis
 
 
 # --- index notation ---------------------------------------------------------------------

@@ -251,9 +251,7 @@ def resolve_alias(ctx: Context, item: AliasItem, span: Span) -> bool:
         return False
     if item.state == "new":
         item.state = "busy"
-        place = Context(
-            ctx.run, item.module, item.inner, Facts(), demands=item.demands
-        )
+        place = Context(ctx.run, item.module, item.inner, Facts(), demands=item.demands)
         item.type = type_of(place, item.node.type)
         item.state = "done"
     return item.head_ok
@@ -401,4 +399,3 @@ def _too_few(
 
 def _declared(name: str, params: tuple[GenericParam, ...]) -> tuple[str, ...]:
     return (f"declared as `{name}{show.generics(params)}`",) if params else ()
-

@@ -51,7 +51,7 @@ class Unifier:
     bindings: Bindings
     open: set[GenericSymbol]
     postponed: list[tuple[Dim, Dim, int]] = field(default_factory=list)
-    argument: int = 0                            # the parameter being matched, for reports
+    argument: int = 0  # the parameter being matched, for reports
 
     def bind(self, symbol: GenericSymbol, argument: GenericArgument) -> None:
         self.bindings.bind(symbol, argument)
@@ -63,7 +63,7 @@ class Unifier:
             case (Error(), _) | (_, Error()):
                 return None
             case Scalar(), CompileTimeInt() | FloatLiteral():
-                return None                      # fitted when the dtype is known
+                return None  # fitted when the dtype is known
             case Scalar(a), Scalar(b):
                 return None if self.dtype(a, b) else Clash("type")
             case Tensor(a, axes), Tensor(b, entries):
@@ -157,4 +157,3 @@ class Unifier:
     def _pairwise(self, pattern: Shape, found: Shape) -> Clash | None:
         fine = all(self.axis(p, f) for p, f in zip(pattern, found, strict=True))
         return None if fine else Clash("shape")
-

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.check.programs import errors
+
+from check.programs import errors
 
 CASES = {
     "an unknown name poisons what uses it": (
@@ -28,8 +29,7 @@ CASES = {
         ["E2103"],
     ),
     "a parameter with a value": (
-        "block B { param w: Tensor[4; f32] = gone(lost)"
-        " fn go() -> Tensor[4; f32] { return w } }",
+        "block B { param w: Tensor[4; f32] = gone(lost) fn go() -> Tensor[4; f32] { return w } }",
         ["E4102"],
     ),
     "match on a tensor": (

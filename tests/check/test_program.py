@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from check.programs import check, codes
 from linnet.check import check_file, check_source, root_of
 from linnet.check.typed import Let, StaticForBlocks
 from linnet.diag import Source
 from linnet.errors import UsageError
 from linnet.resources import folder
-from tests.check.programs import check, codes
 
 HERE = Path(__file__).parent
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.check.programs import check, errors, only
+
+from check.programs import check, errors, only
 
 X = "fn f(x: Tensor[4; f32], y: Tensor[4; f64], i: i32, b: bool, m: Tensor[4; bool], o: f32?)"
 
@@ -158,7 +159,8 @@ PROGRAMS = {
         [],
     ),
     "symbolic let": (
-        "fn f<N: Dim>(x: Tensor[N; f32]) -> Tensor[N / 2; f32] { let half = N / 2 return x[0:half] }",
+        "fn f<N: Dim>(x: Tensor[N; f32]) -> Tensor[N / 2; f32] { let half = N / 2 return x[0:half]"
+        " }",
         [],
     ),
     "a number in a let is no dimension": (
@@ -166,19 +168,33 @@ PROGRAMS = {
         ["E2209"],
     ),
     "symbolic float": ("fn f<N: Dim>() -> f32 { return 1.0 / N }", []),
-    "division by a size that may be zero": ("fn f<N: Dim, M: Dim>() -> i64 { return N / M }", ["E2205"]),
+    "division by a size that may be zero": (
+        "fn f<N: Dim, M: Dim>() -> i64 { return N / M }",
+        ["E2205"],
+    ),
     "untyped constants": (
-        "const N = 4 const E = 1e-6 fn f<T: Float>(x: Tensor[N; T]) -> Tensor[4; T] { return x + E * N }",
+        "const N = 4 const E = 1e-6 fn f<T: Float>(x: Tensor[N; T]) -> Tensor[4; T] { return x + E"
+        " * N }",
         [],
     ),
     "typed constants": (
-        "const N: i64 = 4 const E: f32 = 1e-6 fn f(x: Tensor[4; f16]) -> Tensor[4; f16] { return x + E }",
+        "const N: i64 = 4 const E: f32 = 1e-6 fn f(x: Tensor[4; f16]) -> Tensor[4; f16] { return x"
+        " + E }",
         ["E2103"],
     ),
-    "a typed constant is no dimension": ("const N: i64 = 4 fn f(x: Tensor[N; f32]) -> f32 { return 1.0 }", ["E2123"]),
+    "a typed constant is no dimension": (
+        "const N: i64 = 4 fn f(x: Tensor[N; f32]) -> f32 { return 1.0 }",
+        ["E2123"],
+    ),
     "constants in a circle": ("const A = B const B = A + 1 fn f() -> i64 { return A }", ["E2122"]),
-    "a constant of a tuple": ("const P = (1, 2.5) fn f() -> f64 { let (a, b) = P return b + cast<f64>(a) }", []),
-    "bit operations of constants": ("const A = (1 & 3) | shl(1, 4) fn f() -> Tensor[A; f32] { return fill<f32>([17], 0.0) }", []),
+    "a constant of a tuple": (
+        "const P = (1, 2.5) fn f() -> f64 { let (a, b) = P return b + cast<f64>(a) }",
+        [],
+    ),
+    "bit operations of constants": (
+        "const A = (1 & 3) | shl(1, 4) fn f() -> Tensor[A; f32] { return fill<f32>([17], 0.0) }",
+        [],
+    ),
     "bit operations of sizes": ("fn f<N: Dim>() -> i64 { return N & 1 }", ["E2123"]),
     "enums": (
         "enum Kind { Soft, Hard, } const K = Kind.Soft"
@@ -186,9 +202,15 @@ PROGRAMS = {
         " fn g(k: Kind) -> bool { return k == Kind.Hard }",
         [],
     ),
-    "enum without a case": ("enum K { A, B, } fn f(k: K) -> f32 { return match k { A => 1.0 } }", ["E2118"]),
+    "enum without a case": (
+        "enum K { A, B, } fn f(k: K) -> f32 { return match k { A => 1.0 } }",
+        ["E2118"],
+    ),
     "enum variant unknown": ("enum K { A, B, } fn f() -> bool { return K.C == K.A }", ["E2107"]),
-    "some on an enum": ("enum K { A, } fn f(k: K) -> f32 { return match k { A => 1.0 some(v) => 2.0 } }", ["E2117"]),
+    "some on an enum": (
+        "enum K { A, } fn f(k: K) -> f32 { return match k { A => 1.0 some(v) => 2.0 } }",
+        ["E2117"],
+    ),
     "a misspelt variant": (
         "enum K { Soft, Hard, } fn f(k: K) -> f32 { return match k { Soft => 1.0 Herd => 2.0 } }",
         ["W1901"],
@@ -198,22 +220,37 @@ PROGRAMS = {
         " fn f<B: Dim>(x: Wide<B>) -> Tensor[B, 64; f32] { return x }",
         [],
     ),
-    "aliases in a circle": ("type A = B type B = (A, f32) fn f(x: f32) -> f32 { return x }", ["E2122"]),
+    "aliases in a circle": (
+        "type A = B type B = (A, f32) fn f(x: f32) -> f32 { return x }",
+        ["E2122"],
+    ),
     "what an alias demands is proven where it is used": (
         "type Part<N: Dim, P: Dim> = Tensor[N / P; f32]"
         " fn f<N: Dim, P: Dim>(x: Part<N, P>) -> f32 where P > 0 { return 1.0 }"
         " fn g<N: Dim, P: Dim>(x: Part<N, P>) -> f32 { return 1.0 }",
         ["E2205"],
     ),
-    "too many type arguments": ("type A<N: Dim> = Tensor[N; f32] fn f(x: A<1, 2>) -> f32 { return 1.0 }", ["E2111"]),
+    "too many type arguments": (
+        "type A<N: Dim> = Tensor[N; f32] fn f(x: A<1, 2>) -> f32 { return 1.0 }",
+        ["E2111"],
+    ),
     "too few": ("type A<N: Dim> = Tensor[N; f32] fn f(x: A) -> f32 { return 1.0 }", ["E2111"]),
-    "wrong sort": ("type A<N: Dim> = Tensor[N; f32] fn f(x: A<f32>) -> f32 { return 1.0 }", ["E2111"]),
-    "outside the class": ("type A<T: Float> = Tensor[1; T] fn f(x: A<i32>) -> f32 { return 1.0 }", ["E2112"]),
+    "wrong sort": (
+        "type A<N: Dim> = Tensor[N; f32] fn f(x: A<f32>) -> f32 { return 1.0 }",
+        ["E2111"],
+    ),
+    "outside the class": (
+        "type A<T: Float> = Tensor[1; T] fn f(x: A<i32>) -> f32 { return 1.0 }",
+        ["E2112"],
+    ),
     "a default outside the class": ("fn f<T: Float = i32>(x: f32) -> f32 { return x }", ["E2112"]),
     "a star without Shape": ("fn f<*N: Dim>(x: f32) -> f32 { return x }", ["E2111"]),
     "Shape without a star": ("fn f<S: Shape>(x: f32) -> f32 { return x }", ["E2111"]),
     "a block as parameter": ("block A { } fn f(a: A) -> f32 { return 1.0 }", ["E2101"]),
-    "an optional entry parameter": ("block B { entry e(x: f32?) -> f32 { return 1.0 } }", ["E2190"]),
+    "an optional entry parameter": (
+        "block B { entry e(x: f32?) -> f32 { return 1.0 } }",
+        ["E2190"],
+    ),
     "bool constants in branches": ("fn f(x: f32) -> f32 { return if true { x } else { 0 } }", []),
 }
 
