@@ -34,7 +34,8 @@ class Elements(list[Any]):
 
 
 class Actions:
-    """Builds the nodes of one file. `at` is the index of the token being looked at."""
+    """Builds the nodes of one file. `at` is the index of the token being looked at;
+    `header_missing` is set once the lack of a `module` line is known to the user."""
 
     def __init__(
         self,
@@ -51,6 +52,7 @@ class Actions:
         self.literals = literals
         self.at = 0
         self.header_missing = False
+        self.chain_reported = False
         self.lone_calls: list[tree.CallStatement] = []
 
     # --- helpers --------------------------------------------------------------------------
@@ -120,6 +122,8 @@ class Actions:
         return v[0], tuple(self.new_ident(token) for token in v[1])
 
     def on_missing_header(self, v: Values) -> None:
+        if self.header_missing:
+            return
         self.header_missing = True
         token = self.tokens[self.at]
         place = Span(self.source, token.start, token.end)
@@ -442,11 +446,13 @@ class Actions:
             length += 1
         if length <= MAX_POSTFIX:
             return node
-        self.error(
-            f"more than {MAX_POSTFIX} calls, indices or members in one chain",
-            node.span,
-            help="bind an intermediate value with `let`",
-        )
+        if not self.chain_reported:
+            self.chain_reported = True
+            self.error(
+                f"more than {MAX_POSTFIX} calls, indices or members in one chain",
+                node.span,
+                help="bind an intermediate value with `let`",
+            )
         return tree.Broken(node.span)
 
     def on_call(self, v: Values) -> tree.Expr:

@@ -45,6 +45,16 @@ _STRING_BODY = re.compile(r'(?:[^"\\\r\n]|\\[^\r\n])*')
 _ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|(.))", re.DOTALL)
 _SIMPLE_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "0": "\0"}
 
+# The byte-order marks of UTF-16, as undecodable bytes.
+_WIDE_MARKS = ("\udcff\udcfe", "\udcfe\udcff")
+
+MAX_BAD_RUNS = 20
+"""Runs of bad characters reported in one file: the first few hundred of a binary file say no
+more than the first twenty."""
+
+MAX_REPORTS = 100
+"""Reports of any kind in one file."""
+
 _MAX_INT = 2**63 - 1
 _NUMBER_HELP = (
     "write integers as `42`, `1_000`, `0xff` or `0b101`",
@@ -77,10 +87,16 @@ class _Lexer:
         self.problems = problems
         self.out = Lexed()
         self.doc_lines: list[str] = []
+        self.bad_runs = 0
         self.has_controls = _CONTROL_RUN.search(source.text) is not None
 
     def run(self) -> Lexed:
         text, out = self.text, self.out
+        if text.startswith(_WIDE_MARKS):
+            self._report(
+                "E1001", "this file is UTF-16", 0, min(len(text), 2), help="save the file as UTF-8"
+            )
+            return out
         tokens = out.tokens
         at = 1 if text.startswith("\ufeff") else 0
         end = len(text)
@@ -128,6 +144,8 @@ class _Lexer:
         help: str | tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.out.errors.append(start)
+        if len(self.out.errors) > MAX_REPORTS:
+            return
         self.problems.report(code, message, self.source.span(start, end), label, help=help)
 
     # --- characters -----------------------------------------------------------------------
@@ -150,6 +168,10 @@ class _Lexer:
         return word_end
 
     def _report_characters(self, run: str, at: int) -> None:
+        self.bad_runs += 1
+        if self.bad_runs > MAX_BAD_RUNS:
+            self.out.errors.append(at)
+            return
         first = run[0]
         code = ord(first)
         if 0xD800 <= code <= 0xDFFF:

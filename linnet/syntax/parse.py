@@ -37,6 +37,16 @@ MAX_NESTING = 200
 MAX_REPORTS = 100
 
 _LISTS = ("stmts", "members", "entries")
+_HEADS = ITEM_STARTS | MEMBER_STARTS | {"USE"}
+# What follows a keyword that starts a statement or item: a name, or one of these.
+_AFTER = {
+    "PUB": ITEM_STARTS,
+    "USE": words("NAME CRATE"),
+    "LET": words("NAME LPAR SOME NONE"),
+    "STATIC": words("FOR"),
+    "RETURN": words("NAME INT FLOAT LPAR LSQB IF MATCH RBRACE REDUCE MINUS"),
+    "WHILE": words("NAME LPAR BANG TRUE"),
+}
 _CLOSING = words("RPAR RSQB RBRACE CALL_MORE")
 _NESTING = words("LPAR LSQB LBRACE CALL_LESS LESS REDUCE FAT_ARROW")
 
@@ -70,6 +80,8 @@ class _Parser:
         end = len(source.text)
         self.tokens = [*lexed.tokens, Token(END, "", end, end)]
         self.actions = Actions(source, problems, self.tokens, lexed.docs, lexed.values)
+        if lexed.errors and lexed.errors[0] <= self.tokens[0].start:
+            self.actions.header_missing = True  # bad characters stand where it should be
         self.table = table()
         self.calls: list[tuple[Callable[[Values], Any] | None, int, str]] = [
             (getattr(self.actions, f"on_{r.action}") if r.action else None, r.size, r.origin)
@@ -85,6 +97,7 @@ class _Parser:
         self.member_reported = False
         self.damaged = False
         self.last_recovery = -1
+        self.last_report = -1
 
     def run(self) -> tree.Module:
         tokens = self.tokens
@@ -190,13 +203,25 @@ class _Parser:
             if self.end_reported:
                 return
             self.end_reported = True
+        if "\n" not in self.source.text[self.last_report : token.start] and self.last_report >= 0:
+            return  # one report a line: what follows in it is most likely its consequence
+        self.last_report = token.start
         diagnostic = errors.explain(self._situation(token, contexts))
+        if token.type == "RBRACE" and not diagnostic.related and self._follows_lost_head(contexts):
+            return
         if token.type in MEMBER_STARTS and "only inside" in diagnostic.message:
             if self.member_reported:
                 return
             self.member_reported = True
         self.reports += 1
         self.problems.add(diagnostic)
+
+    def _follows_lost_head(self, contexts: list[_Context]) -> bool:
+        """Whether a `}` among the items may belong to an item whose head could not be read."""
+        if len(contexts) != 1 or contexts[0].index >= len(self.values):
+            return False
+        entries = self.values[contexts[0].index]
+        return isinstance(entries, Elements) and entries.damaged
 
     def _situation(self, token: Token, contexts: list[_Context]) -> errors.Situation:
         opened = self._open("LBRACE", "RBRACE")
@@ -245,14 +270,16 @@ class _Parser:
         goto = self.table.states[self.table.start]["header"]
         if self.states[1:2] == [goto]:
             return False
-        if len(self.values) == 2:  # `module` and a path: the header is whole
+        if len(self.values) == 2:  # `module` and a path, or its only name: the header is whole
+            keyword, path = self.values
             self.states[1:] = [goto]
-            self.values[:] = [self.actions.on_header(self.values)]
+            self.values[:] = [
+                self.actions.on_header([keyword, path if isinstance(path, list) else [path]])
+            ]
             return False
         unreported = not self.values
         if unreported:
-            if not self._lexer_knows(self.tokens[self.at], []):
-                self.actions.on_missing_header([])
+            self.actions.on_missing_header([])
         else:
             self._report(self.tokens[self.at], [])
         self.damaged = True
@@ -342,10 +369,10 @@ class _Parser:
                 depth = max(depth - 1, 0)
                 brackets = 0
             elif kind in STATEMENT_STARTS or self._starts_assignment(at, brackets):
-                if here.kind == "stmts":
+                if here.kind == "stmts" and self._starts_element(at):
                     self._cut(here, at)
                     return
-            elif kind in MEMBER_STARTS or kind in ITEM_STARTS or kind == "USE":
+            elif kind in _HEADS and self._starts_element(at):
                 target = self._item_target(contexts, depth, at)
                 if target is not None:
                     self._resume_at_item(contexts, target, at)
@@ -378,6 +405,12 @@ class _Parser:
             end += 1
         return end - line
 
+    def _starts_element(self, at: int) -> bool:
+        """Whether the keyword at `at` is really the start of something, and not a slip in the
+        middle of a line."""
+        kind, after = self.tokens[at].type, self.tokens[at + 1].type
+        return self._first_on_line(at) or after in _AFTER.get(kind, ("NAME",))
+
     def _starts_assignment(self, at: int, brackets: int) -> bool:
         if self.tokens[at].type != "NAME" or brackets or not self._first_on_line(at):
             return False
@@ -388,6 +421,8 @@ class _Parser:
         brace in between was never closed."""
         if self.tokens[at].type not in ITEM_STARTS or not self._first_on_line(at):
             return False
+        if self.nesting_reported:
+            return False  # nobody wrote that by hand, so indentation says nothing
         begin = self.tokens[min(self._next_of(contexts[-1]), at)].start
         return self._indent(self.tokens[at].start) <= self._indent(begin)
 
@@ -413,16 +448,12 @@ class _Parser:
             self._cut(context, at)
             if not self._feed(Token("RBRACE", "", start, start)):
                 break
-        fits = self.table.states[self.states[-1]].get(self.tokens[at].type) is not None
-        if not inner or not fits:
+        if not inner or self.tokens[at].type not in self._accepts():
             self._cut(target, at)
 
     def _finish(self, contexts: list[_Context], at: int) -> None:
         """Close everything that is open at the end of the file."""
         end = self.tokens[at].start
-        if len(contexts) > 1 and not self.end_reported:
-            self.at = at
-            self._report(self.tokens[at], contexts)
         self.at = at
         for context in reversed(contexts[1:]):
             self._cut(context, at)
@@ -430,7 +461,7 @@ class _Parser:
                 self._hoist(context)
             if not self._feed(Token("RBRACE", "", end, end)):
                 break
-        if self.table.states[self.states[-1]].get(END) is None:
+        if END not in self._accepts():
             self._cut(contexts[0], at)
 
     def _hoist(self, context: _Context) -> None:
