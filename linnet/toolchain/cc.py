@@ -28,6 +28,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -550,15 +551,26 @@ def _run(
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise ToolchainError(f"`{words[0]}` cannot be started: {reason}") from error
         try:
-            return process.wait(limit), output
-        except BaseException as error:
+            return _ended(process, limit), output
+        except BaseException:
             # Also when interrupted: no compiler survives the call that started it.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise _TimedOutError from None
             raise
+
+
+def _ended(process: subprocess.Popen[bytes], limit: float) -> int:
+    """Wait for the exit status; not by `Popen.wait`, which on an interrupt goes on waiting for
+    a quarter of a second. Raises _TimedOutError."""
+    give_up = time.monotonic() + limit
+    pause = 0.001
+    while (status := process.poll()) is None:
+        if time.monotonic() > give_up:
+            raise _TimedOutError
+        time.sleep(pause)
+        pause = min(2 * pause, 0.02)
+    return status
 
 
 def _ending(status: int) -> str:
