@@ -53,7 +53,9 @@ def condition(ctx: Context, node: tree.Expr, what: str) -> TExpr:
         return value
     help: tuple[str, ...] = ()
     if isinstance(value.type, Tensor):
-        help = ("choose by element with `select(c, a, b)`, or reduce with `any` or `all`",)
+        reduced = "reduce it, as in `any[i] m[i]`"
+        by_element = "choose by element with `select(c, a, b)`, or "
+        help = (by_element + reduced if what == "if" else reduced,)
     elif not isinstance(value.type, Optional | Tuple):
         help = (f"compare it, as in `{node.span.text} != 0`",)
     return ctx.bad(

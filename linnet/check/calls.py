@@ -388,7 +388,8 @@ class _Inference:
         self, value: TExpr, wanted: Type, related: tuple[Label, ...], param: Parameter
     ) -> None:
         if wanted != param.variable.type:
-            text = f"{param.span.text} is `{show.type_(wanted)}` here, from the other arguments"
+            name = param.variable.name
+            text = f"`{name}` is `{show.type_(wanted)}` here, from the generics known so far"
             related = (Label(param.span, text),)
         mismatch(self.ctx, value, wanted, ARGUMENT, related)
 
@@ -406,9 +407,7 @@ class _Inference:
         names = []
         for generic in self.decl.generics:
             bound = self.bindings.get(generic.symbol)
-            names.append("…" if bound is None else show.argument(bound))
-            if generic is param:
-                names[-1] = f"/* {param.name} */"
+            names.append(generic.name if bound is None else show.argument(bound))
         still_open = self.unifier.open
         last = max(n for n, g in enumerate(self.decl.generics) if g.symbol in still_open)
         callee = self.node.callee.span.text
@@ -422,7 +421,7 @@ class _Inference:
             notes=("products and quotients of dimensions are compared, never solved",)
             if self.unifier.postponed
             else (),
-            help=f"write it at the call: `{spelling}`",
+            help=f"write it at the call: `{spelling}`, with a value for `{param.name}`",
         )
 
     def _postponed(self) -> bool:

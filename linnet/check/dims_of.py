@@ -10,8 +10,8 @@ from linnet.check import show
 from linnet.check.context import Context, is_poison
 from linnet.check.entities import AliasItem, Entity, GenericItem, Poison, PreludeItem
 from linnet.check.proofs import certainly_negative
-from linnet.check.typed import Variable
-from linnet.check.types import Axis, CompileTimeInt, Shape
+from linnet.check.typed import ConstRef, Variable
+from linnet.check.types import Axis, CompileTimeInt, Scalar, Shape
 from linnet.dims import Clause, Dim, Pack
 from linnet.dims.clause import COMPARISONS
 from linnet.syntax import tree
@@ -27,15 +27,14 @@ def dim_of(ctx: Context, node: tree.Expr) -> Dim | None:
     if isinstance(value.type, CompileTimeInt):
         return value.type.value
     if not is_poison(value):
-        ctx.report(
-            "E2123",
-            "a compile-time integer is needed here",
-            node.span,
-            f"this is {show.quoted(value.type)}, known only at run time"
-            if not isinstance(node, tree.Float)
-            else "this is a float literal",
-            help=HELP,
-        )
+        label = f"this is {show.quoted(value.type)}"
+        help = HELP
+        if isinstance(value, ConstRef):
+            help = f"drop its type annotation: `const {value.decl.name} = …`"
+        elif isinstance(value.type, Scalar):
+            label += ", known only at run time"
+        message = "a compile-time integer is needed here"
+        ctx.report("E2123", message, node.span, label, help=help)
     return None
 
 

@@ -14,7 +14,13 @@ from dataclasses import dataclass, replace
 
 from linnet.check import show
 from linnet.check.context import Context, is_poison, poison
-from linnet.check.proofs import same_dtype_class, same_shape, same_type
+from linnet.check.proofs import (
+    impossible,
+    same_axis,
+    same_dtype_class,
+    same_type,
+    suggestion,
+)
 from linnet.check.typed import (
     Cast,
     DimValue,
@@ -31,6 +37,7 @@ from linnet.check.types import (
     FLOATS,
     INTEGERS,
     Array,
+    Axis,
     Block,
     CompileTimeInt,
     DType,
@@ -46,6 +53,7 @@ from linnet.check.types import (
     Type,
 )
 from linnet.diag import Label
+from linnet.dims import Clause, Dim
 
 
 @dataclass(frozen=True)
@@ -221,10 +229,16 @@ def _wrong_class(ctx: Context, value: TExpr, dtype: DType, place: Place) -> TExp
         f"{what} cannot be `{show.dtype(dtype)}`",
         value.span,
         f"this has to become `{named}`",
-        notes=(f"{what} takes the dtype around it if that is one of its class",),
+        notes=(_becomes(value.type),),
         help=help,
     )
     return None
+
+
+def _becomes(literal: Type) -> str:
+    if isinstance(literal, FloatLiteral):
+        return "a float literal becomes what its context needs: f16, bf16, f32 or f64"
+    return "an integer literal becomes what its context needs, any number but no `bool`"
 
 
 def _out_of_range(ctx: Context, value: TExpr, text: str, dtype: str, limits: str) -> TExpr | None:
@@ -302,41 +316,65 @@ def mismatch(
 ) -> TExpr:
     """Report that `value` is no `wanted`."""
     found = value.type
-    code = mismatch_code(found, wanted, place)
+    tensors = isinstance(found, Tensor) and isinstance(wanted, Tensor)
     return ctx.bad(
-        code,
+        mismatch_code(found, wanted, place),
         _headline(found, wanted, place),
         value.span,
         f"this is {show.quoted(found)}",
         related=related,
-        notes=(f"expected {show.quoted(wanted)}", *shape_notes(ctx, found, wanted)),
-        help=_repair(found, wanted),
+        notes=(f"expected {show.quoted(wanted)}", *shape_notes(ctx, found, wanted))
+        if tensors
+        else (),
+        help=_repair(found, wanted) or shape_help(ctx, found, wanted),
     )
 
 
 def _headline(found: Type, wanted: Type, place: Place) -> str:
-    if isinstance(found, Tensor) and isinstance(wanted, Tensor):
-        if found.dtype != wanted.dtype:
-            return (
-                f"{place.noun} has element type `{show.dtype(found.dtype)}`, "
-                f"`{show.dtype(wanted.dtype)}` is needed"
-            )
-        if len(found.axes) != len(wanted.axes):
-            has, wants = (show.count(len(t.axes), "axis", "axes") for t in (found, wanted))
-            return f"{place.noun} has {has}, {wants} needed"
-        return f"{place.noun} has another shape than needed"
-    return f"{place.noun} is {show.quoted(found)}, {show.quoted(wanted)} is needed"
+    if not (isinstance(found, Tensor) and isinstance(wanted, Tensor)):
+        return f"{place.noun} is {show.quoted(found)} where {show.quoted(wanted)} is needed"
+    if found.dtype != wanted.dtype:
+        has, needs = show.dtype(found.dtype), show.dtype(wanted.dtype)
+        return f"{place.noun} has element type `{has}` where `{needs}` is needed"
+    if len(found.axes) != len(wanted.axes):
+        has, needs = (show.count(len(t.axes), "axis", "axes") for t in (found, wanted))
+        return f"{place.noun} has {has} where {needs} {'is' if needs[:2] == '1 ' else 'are'} needed"
+    return f"{place.noun} has another shape than needed"
+
+
+def _first_difference(ctx: Context, found: Type, wanted: Type) -> tuple[int, Axis, Axis] | None:
+    """The first axis in which two tensors of one dtype and rank are not provably equal."""
+    if not (isinstance(found, Tensor) and isinstance(wanted, Tensor)):
+        return None
+    if found.dtype != wanted.dtype or len(found.axes) != len(wanted.axes):
+        return None
+    for number, (a, b) in enumerate(zip(found.axes, wanted.axes, strict=True)):
+        if not same_axis(ctx.facts, a, b):
+            return number, a, b
+    return None
 
 
 def shape_notes(ctx: Context, found: Type, wanted: Type) -> tuple[str, ...]:
-    """Which axis differs first, and why it is believed to."""
-    if not (isinstance(found, Tensor) and isinstance(wanted, Tensor)):
+    """Which axis differs first, and whether it always does."""
+    difference = _first_difference(ctx, found, wanted)
+    if difference is None:
         return ()
-    if found.dtype != wanted.dtype or len(found.axes) != len(wanted.axes):
+    number, a, b = difference
+    certain = False
+    if isinstance(a, Dim) and isinstance(b, Dim):
+        certain = impossible(ctx.facts, Clause.of("==", a, b))
+    verb = "is never" if certain else "is not provably"
+    return (f"axis {number}: `{show.axis(a)}` {verb} `{show.axis(b)}`",)
+
+
+def shape_help(ctx: Context, found: Type, wanted: Type) -> tuple[str, ...]:
+    """The `where` item that would make the first differing axis equal."""
+    difference = _first_difference(ctx, found, wanted)
+    if difference is None:
         return ()
-    for number, (a, b) in enumerate(zip(found.axes, wanted.axes, strict=True)):
-        if not same_shape(ctx.facts, (a,), (b,)):
-            return (f"axis {number}: `{show.axis(a)}` is not provably `{show.axis(b)}`",)
+    _, a, b = difference
+    if isinstance(a, Dim) and isinstance(b, Dim):
+        return suggestion(ctx, Clause.of("==", a, b))
     return ()
 
 

@@ -271,9 +271,11 @@ def require_positive(ctx: Context, divisor: Dim, span: Span) -> bool:
         return True
     ctx.report(
         "E2205",
-        f"divisor `{divisor}` might not be positive",
+        f"divisor is {divisor}"
+        if divisor.is_const
+        else f"divisor `{divisor}` might not be positive",
         span,
-        "this may be zero or less" if not divisor.is_const else f"this is {divisor}",
+        "this has to be greater than 0" if divisor.is_const else "this may be zero or less",
         notes=("dividing dimensions needs a divisor that is provably greater than 0",),
         help=() if divisor.is_const else suggestion(ctx, Clause.of(">", divisor, 0)),
     )

@@ -23,7 +23,7 @@ from linnet.check.entities import (
 )
 from linnet.check.names import resolve, resolve_path, wrong_sort
 from linnet.check.operators import require_positive
-from linnet.check.proofs import counterexample, proved, same_dtype_class, suggestion
+from linnet.check.proofs import counterexample, impossible, proved, same_dtype_class, suggestion
 from linnet.check.receivers import itself
 from linnet.check.substitute import Bindings, tensor
 from linnet.check.typed import GenericParam
@@ -202,11 +202,12 @@ def prove_clauses(ctx: Context, clauses: list[Clause], whose: str, span: Span) -
 def unproven(ctx: Context, clause: Clause, whose: str, span: Span) -> None:
     """E2206, with the item as written and as it reads here."""
     here = f"{clause.left} {clause.op} {clause.right}"
+    false = impossible(ctx.facts, clause)
     origin = clause.origin
     related = (Label(origin, "demanded here"),) if isinstance(origin, Span) else ()
     ctx.report(
         "E2206",
-        f"{whose} demands `{clause.text}`, which is not provable here",
+        f"{whose} demands `{clause.text}`, which is {'false' if false else 'not provable'} here",
         span,
         f"here it means `{here}`",
         related=related,

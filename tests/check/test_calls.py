@@ -189,7 +189,7 @@ def test_a_generic_that_cannot_be_worked_out_is_spelled() -> None:
     body = "{ let _ = spread<2>(x) return 1.0 }"
     found = only(f"{G} fn f<H: Dim>(x: Tensor[2, H; f32]) -> f32 {body}")
     assert found.code == "E2110"
-    assert found.help == ("write it at the call: `spread<2, /* N */, …>(…)`",)
+    assert found.help == ("write it at the call: `spread<2, N, D>(…)`, with a value for `N`",)
 
 
 def test_an_unproven_clause_says_what_it_means_here() -> None:
