@@ -127,7 +127,8 @@ class _Planner:
         self.plan_ = EntryPlan(self.graph, [], [], [])
         self.places: dict[int, View] = {}
         self.homes: dict[int, Buffer] = {}
-        self.names: dict[str, int] = {}
+        # Members keep the name of their path, and sizes are variables of the entry too.
+        self.names: dict[str, int] = dict.fromkeys([*_member_names(self.graph), *graph.sizes], 1)
         self.scalars: dict[int, Node] = {}  # rank-0 maps, computed where they are used
         self.lengths: dict[int, Node | None] = {}
 
@@ -419,8 +420,17 @@ class _Planner:
 
     def _unique(self, name: str) -> str:
         count = self.names.get(name, 0)
-        self.names[name] = count + 1
-        return name if count == 0 else f"{name}_{count}"
+        free = name
+        while free in self.names:
+            free, count = f"{name}_{count}", count + 1
+        self.names[name] = count or 1
+        self.names.setdefault(free, 1)
+        return free
+
+
+def _member_names(graph: Graph) -> list[str]:
+    leaves = [n for n in toposort(graph.outputs()) if n.op in (Op.PARAM, Op.STATE)]
+    return [n.attrs.name.replace(".", "_") for n in leaves if isinstance(n.attrs, Named)]
 
 
 def _without_dead(steps: list[Step]) -> list[Step]:
