@@ -75,7 +75,7 @@ def build(grammar: str) -> dict[str, Any]:
 
     parser = lark.Lark(grammar, parser="lalr", lexer=NoLexer, keep_all_tokens=True)
     conf = parser.parse_interactive("").parser_state.parse_conf
-    numbers = {state: number for number, state in enumerate(conf.states)}
+    numbers = _number(conf)
     # Beside the rules there may be callbacks for terminals, under their names.
     rules: dict[Any, int] = {}
     for rule in conf.callbacks:
@@ -86,7 +86,7 @@ def build(grammar: str) -> dict[str, Any]:
             str(symbol): -rules[target] - 1 if action.name == "Reduce" else numbers[target]
             for symbol, (action, target) in moves.items()
         }
-        for moves in conf.states.values()
+        for moves in (conf.states[state] for state in numbers)
     ]
     return {
         "states": states,
@@ -94,6 +94,20 @@ def build(grammar: str) -> dict[str, Any]:
         "start": numbers[conf.start_state],
         "end": numbers[conf.end_state],
     }
+
+
+def _number(conf: Any) -> dict[Any, int]:
+    """Number the states by a walk from the start, as lark's own order changes from run to run."""
+    numbers = {conf.start_state: 0}
+    waiting = [conf.start_state]
+    while waiting:
+        moves = conf.states[waiting.pop()]
+        for symbol in sorted(moves, key=str):
+            action, target = moves[symbol]
+            if action.name == "Shift" and target not in numbers:
+                numbers[target] = len(numbers)
+                waiting.append(target)
+    return numbers
 
 
 def _cache_file(grammar: str) -> Path:
