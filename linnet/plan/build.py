@@ -80,6 +80,9 @@ def entry_facts(graph: Graph) -> Facts:
     return Facts(graph.clauses, (Sym(size) for size in graph.sizes))
 
 
+PACKED = "_packed"
+
+
 @dataclass
 class _Tables:
     """What the entries of a unit share, in order of first use."""
@@ -88,12 +91,18 @@ class _Tables:
     states: dict[str, Node] = field(default_factory=dict)
     state_buffers: dict[str, Buffer] = field(default_factory=dict)
     kernels: dict[KernelInstance, None] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def name(self, path: str, suffix: str = "") -> str:
+        """The name of a member's buffer: its path, told apart from `a.b` where it is `a_b`."""
+        name = path.replace(".", "_") + suffix
+        while self.names.setdefault(name, path + suffix) != path + suffix:
+            name += "_"
+        return name
 
     def weight(self, order: WeightOrder, dims: tuple[Dim, ...]) -> Buffer:
         if order not in self.weights:
-            name = order.path.replace(".", "_")
-            if order.layout != "dense":
-                name += "_packed"
+            name = self.name(order.path, "" if order.layout == "dense" else PACKED)
             self.weights[order] = Buffer(name, Space.WEIGHT, order.dtype, dims, len(self.weights))
         return self.weights[order]
 
@@ -103,7 +112,7 @@ class _Tables:
         if path not in self.states:
             self.states[path] = node
             self.state_buffers[path] = Buffer(
-                path.replace(".", "_"),
+                self.name(path),
                 Space.STATE,
                 node.type.dtype,
                 node.type.dims,
@@ -127,8 +136,9 @@ class _Planner:
         self.plan_ = EntryPlan(self.graph, [], [], [])
         self.places: dict[int, View] = {}
         self.homes: dict[int, Buffer] = {}
-        # Members keep the name of their path, and sizes are variables of the entry too.
-        self.names: dict[str, int] = dict.fromkeys([*_member_names(self.graph), *graph.sizes], 1)
+        # Nothing may be called like a member or a size, which are variables of the entry too.
+        members = [tables.name(path, suffix) for path in _members(graph) for suffix in ("", PACKED)]
+        self.names: dict[str, int] = dict.fromkeys([*members, *graph.sizes], 1)
         self.scalars: dict[int, Node] = {}  # rank-0 maps, computed where they are used
         self.lengths: dict[int, Node | None] = {}
 
@@ -428,9 +438,9 @@ class _Planner:
         return free
 
 
-def _member_names(graph: Graph) -> list[str]:
+def _members(graph: Graph) -> list[str]:
     leaves = [n for n in toposort(graph.outputs()) if n.op in (Op.PARAM, Op.STATE)]
-    return [n.attrs.name.replace(".", "_") for n in leaves if isinstance(n.attrs, Named)]
+    return [n.attrs.name for n in leaves if isinstance(n.attrs, Named)]
 
 
 def _without_dead(steps: list[Step]) -> list[Step]:
