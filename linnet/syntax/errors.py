@@ -195,6 +195,8 @@ def _member_outside(s: Situation) -> Diagnostic | None:
         return None
     if s.place == "entries" and s.heads and s.heads[-1] != "PUB":
         return None
+    if "NAME" in s.accepts and s.before is not None and s.same_line(s.before, s.token):
+        return None
     message = f"`{s.token.text}` stands only inside a `block`"
     return _error(s, message, help="move it between the braces of a block")
 
