@@ -194,7 +194,7 @@ class _Loader:
                 get_close_matches(name, known, 1),
             )
             return None
-        if not (dependency.folder / MANIFEST).is_file():
+        if not os.path.isfile(dependency.folder / MANIFEST):
             self.problems.report(
                 "E5001",
                 f"dependency `{name}` is no package: it has no `{MANIFEST}`",
@@ -235,7 +235,8 @@ class _Loader:
             return None
         relative = Path(*rest).with_suffix(SUFFIX) if rest else Path(f"lib{SUFFIX}")
         path = package.sources / relative
-        known = self.files.get(path.resolve())
+        real = Path(os.path.realpath(path))
+        known = self.files.get(real)
         if known is not None:
             return known
         shown = self._shown(path)
@@ -244,14 +245,14 @@ class _Loader:
         try:
             source = read_source(path, shown)
         except OSError as error:
-            exists = path.is_file()
+            exists = os.path.isfile(path)  # unlike the method, it never raises
             why = f"cannot read {self._shown(path)}: {error.strerror}" if exists else None
             searched = why or f"searched {self._shown(path)}"
             self._missing(use, [searched], self._near(use, package))
             return None
         name = ".".join((package.prefix, *rest))
         module = parse(source, self.problems)
-        return self._add(name, package, module, path.resolve()).name
+        return self._add(name, package, module, real).name
 
     def _missing(self, use: tree.Use, notes: Iterable[str], near: list[str]) -> None:
         help = f"did you mean `{near[0]}`?" if near else ()

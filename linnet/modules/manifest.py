@@ -14,6 +14,7 @@ wrong. Nothing of a package is executed, and dependencies are not followed here.
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -129,7 +130,7 @@ class _Reader:
                 help=_FORM,
             )
             return None
-        return Dependency(name, (folder / path).resolve(), self._place(name))
+        return Dependency(name, Path(os.path.realpath(folder / path)), self._place(name))
 
     def _unknown(self, table: Mapping[str, Any], known: tuple[str, ...], sort: str) -> None:
         for key in table:
