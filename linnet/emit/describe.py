@@ -20,7 +20,6 @@ from linnet.artifact import (
 from linnet.dims import Clause
 from linnet.emit.unit import arena_bytes, symbol
 from linnet.ir.node import Graph, Named, Node
-from linnet.plan.build import entry_facts
 from linnet.plan.ranges import InputRange, input_ranges
 from linnet.plan.types import Buffer, EntryPlan, Space, UnitPlan
 
@@ -72,7 +71,7 @@ def _entry(plan: EntryPlan, graph: Graph) -> Entry:
         ),
         tuple_result=graph.tuple_result,
         clauses=tuple(_clause(clause) for clause in graph.clauses),
-        ranges=tuple(_range(r) for r in input_ranges(graph, entry_facts(graph))),
+        ranges=tuple(_range(r) for r in input_ranges(graph)),
         weights=_used(plan, Space.WEIGHT),
         states=_used(plan, Space.STATE),
         arena=str(arena_bytes(plan)),

@@ -19,7 +19,7 @@ from linnet.dims import Dim, Facts, is_positive
 from linnet.ir.expr import Apply, Const, DimConst, Expr, IndexRef, Load, Reduce, walk
 from linnet.ir.node import Graph, MapAttrs, Node, toposort
 from linnet.passes.bounds import inside
-from linnet.passes.rewrite import rewrite, rewrite_expr, substitute
+from linnet.passes.rewrite import rewrite_expr, substitute
 
 _CHEAP = frozenset({"cast", "add", "sub", "mul", "min", "max", "lt", "le", "gt", "ge", "eq", "ne"})
 """Scalar functions a producer may apply and still be recomputed by each reader, as long as
@@ -27,17 +27,23 @@ it reads no more than one element of memory: index arithmetic and masks, not mod
 
 
 def fuse_maps(graph: Graph, facts: Facts) -> Graph:
-    """Fuse until nothing changes; each round fuses along one level of readers."""
-    while True:
-        uses = _loads(graph)
-        fused = rewrite(graph, lambda node, uses=uses: _fuse(node, uses, facts))  # type: ignore[misc]
-        if fused is graph or _same(fused, graph):
-            return graph
-        graph = fused
-
-
-def _same(a: Graph, b: Graph) -> bool:
-    return all(x is y for x, y in zip(a.outputs(), b.outputs(), strict=True))
+    """Fuse along all chains, in one walk from the leaves to the results."""
+    uses = _loads(graph)
+    done: dict[int, Node] = {}
+    for node in toposort((*graph.inputs, *graph.outputs())):
+        args = tuple(done[id(arg)] for arg in node.args)
+        same = all(new is old for new, old in zip(args, node.args, strict=True))
+        moved = node if same else dataclasses.replace(node, args=args)
+        uses[id(moved)] = uses[id(node)]
+        fused = _fuse(moved, uses, facts)
+        uses[id(fused)] = uses[id(node)]
+        done[id(node)] = fused
+    return dataclasses.replace(
+        graph,
+        inputs=tuple(done[id(n)] for n in graph.inputs),
+        results=tuple(done[id(n)] for n in graph.results),
+        updates={path: done[id(n)] for path, n in graph.updates.items()},
+    )
 
 
 def _loads(graph: Graph) -> Counter[int]:
@@ -52,12 +58,15 @@ def _loads(graph: Graph) -> Counter[int]:
     return uses
 
 
-def _fuse(node: Node, uses: Mapping[int, int], facts: Facts) -> Node:
+def _fuse(node: Node, uses: Counter[int], facts: Facts) -> Node:
     if not isinstance(node.attrs, MapAttrs):
         return node
     inlined = {k for k, arg in enumerate(node.args) if _may_fuse(arg, k, node, uses, facts)}
     if not inlined:
         return node
+    for k in inlined:
+        if uses[id(node.args[k])] > 1:  # its operands are now read here too
+            uses.update(id(arg) for arg in node.args[k].args)
     args: list[Node] = []
     place: dict[int, int] = {}
 

@@ -15,12 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from linnet.dims import Dim, Facts
+from linnet.dims import Dim
 from linnet.ir.expr import Apply, Const, DimConst, Expr, IndexRef, Load, children
 from linnet.ir.node import CallAttrs, Graph, MapAttrs, Named, Node, toposort
 from linnet.ir.ops import INT_SIZES, Op
 from linnet.passes.expand_calls import expand_calls
-from linnet.passes.fuse_maps import fuse_maps
 from linnet.plan.cards import Expectation, cards, evaluate
 
 
@@ -46,10 +45,10 @@ class _Source:
     high: Dim
 
 
-def input_ranges(graph: Graph, facts: Facts) -> tuple[InputRange, ...]:
+def input_ranges(graph: Graph) -> tuple[InputRange, ...]:
     """All ranges of a lowered graph (before any pass), without repetitions."""
     found: dict[tuple[object, ...], InputRange] = {}
-    flat = fuse_maps(expand_calls(graph, lambda call: False), facts)
+    flat = expand_calls(graph, lambda call: False)
     for item in (*_from_loads(flat), *_from_expectations(graph)):
         found.setdefault((item.name, item.low, item.high, item.distinct), item)
     return tuple(found.values())
