@@ -12,6 +12,7 @@ from linnet.check.fit import (
     adapt,
     has_literal,
     none_without_context,
+    settle,
     shape_notes,
 )
 from linnet.check.operators import BOOL
@@ -169,6 +170,8 @@ def _disagree(ctx: Context, first: TExpr, second: TExpr, span: Span, what: str) 
 def match_expr(ctx: Context, node: tree.Match) -> TExpr:
     """`match` on an optional or an enum."""
     subject = ctx.expr(node.subject)
+    if has_literal(subject.type):
+        subject = settle(ctx, subject, keep_dims=False)
     if is_poison(subject):
         for arm in node.arms:
             _poisoned_arm(ctx, arm)

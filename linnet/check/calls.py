@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from linnet.check import show
 from linnet.check.context import CallEdge, Context, is_poison, poison
+from linnet.check.dims_of import possible_sizes
 from linnet.check.entities import (
     BlockItem,
     Entity,
@@ -223,8 +224,6 @@ def function_call(
     if ctx.constant_only:
         _unchecked(ctx, node)
         return _call_in_constant(ctx, node, decl)
-    if ctx.function is not None:
-        ctx.run.calls.append(CallEdge(ctx.function.decl, decl, span))
     if not item.head_ok:
         return _unchecked(ctx, node)
     block = receiver.type if receiver is not None else None
@@ -242,6 +241,8 @@ def function_call(
     inference = _Inference(ctx, node, decl, unifier, values, span)
     if not inference.solve():
         return poison(node.span)
+    if ctx.function is not None:
+        ctx.run.calls.append(CallEdge(ctx.function.decl, decl, span))
     return inference.result(receiver)
 
 
@@ -484,4 +485,6 @@ class _Inference:
             assert bound is not None
             generics[param.symbol] = bound
         type = Unit() if self.decl.result is None else self.bindings.type(self.decl.result)
+        if not possible_sizes(self.ctx, type, self.node.span, f"`{self.decl.name}`"):
+            return poison(self.node.span)
         return Call(type, self.node.span, self.decl, generics, tuple(self.values), receiver)

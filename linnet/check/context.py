@@ -17,6 +17,7 @@ from linnet.check.entities import (
     Entity,
     FunctionItem,
     ModuleScope,
+    Poison,
     Scope,
 )
 from linnet.check.typed import BlockDecl, FunctionDecl, IndexVar, TExpr, Variable
@@ -24,6 +25,9 @@ from linnet.check.types import Array, Block, Error, Optional, Type, Unit
 from linnet.diag import Label, Problems, Span
 from linnet.dims.facts import Facts
 from linnet.syntax import tree
+
+PROOF_CODES = frozenset(("E2201", "E2202", "E2203", "E2205", "E2206", "E2207"))
+"""What may go away once a broken `where` list is mended."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,7 @@ class Context:
     unbound: set[str] = field(default_factory=set)
     dividing_freely: bool = False  # in a `where` list
     constant_only: str = ""  # "constant" or "default": calls are refused
+    facts_broken: bool = False  # an item of a `where` list around was reported
     demands: list[Demand] | None = None  # in an alias: collected instead of proven
 
     def report(
@@ -113,6 +118,10 @@ class Context:
         notes: Iterable[str] = (),
         help: str | Iterable[str] = (),
     ) -> None:
+        """Report; a proof that fails where facts could not be read stays silent."""
+        if self.facts_broken and code in PROOF_CODES:
+            self.run.errors += 1
+            return
         self.run.report(code, message, span, label, related=related, notes=notes, help=help)
 
     def bad(
@@ -163,6 +172,7 @@ class Context:
         entity = self.scope.find(name)
         if isinstance(entity, Variable):
             self.run.read.add(id(entity))
+            return Poison() if is_poison(entity.type) else entity
         return entity
 
     @contextmanager

@@ -11,7 +11,17 @@ from linnet.check.context import Context, is_poison
 from linnet.check.entities import AliasItem, Entity, GenericItem, Poison, PreludeItem
 from linnet.check.proofs import certainly_negative
 from linnet.check.typed import ConstRef, Variable
-from linnet.check.types import Axis, CompileTimeInt, Scalar, Shape
+from linnet.check.types import (
+    Axis,
+    CompileTimeInt,
+    Optional,
+    Scalar,
+    Shape,
+    Tensor,
+    Tuple,
+    Type,
+)
+from linnet.diag import Span
 from linnet.dims import Clause, Dim, Pack
 from linnet.dims.clause import COMPARISONS
 from linnet.syntax import tree
@@ -67,6 +77,26 @@ def size_of(ctx: Context, node: tree.Expr) -> Dim | None:
         "no sizes make this zero or more",
     )
     return None
+
+
+def possible_sizes(ctx: Context, type: Type, span: Span, whose: str) -> bool:
+    """Whether no axis of a type that generics have given its sizes is certainly negative
+    (E2208) or beyond i64 (E2123)."""
+    match type:
+        case Optional(inner):
+            return possible_sizes(ctx, inner, span, whose)
+        case Tuple(items):
+            return all(possible_sizes(ctx, item, span, whose) for item in items)
+        case Tensor(_, axes):
+            for axis in axes:
+                if isinstance(axis, Dim) and axis.poisoned:
+                    ctx.report("E2123", f"a size of {whose} is beyond the range of i64", span)
+                    return False
+                if isinstance(axis, Dim) and certainly_negative(ctx.facts, axis):
+                    label = "no sizes make this zero or more"
+                    ctx.report("E2208", f"{whose} has the size `{axis}` here", span, label)
+                    return False
+    return True
 
 
 def axis_of(ctx: Context, node: tree.Expr | tree.Pack) -> Axis | None:

@@ -43,6 +43,7 @@ class FunctionItem:
     inner: Scope
     block: BlockItem | None = None
     facts: Facts = field(default_factory=Facts)
+    facts_broken: bool = False
     head_ok: bool = True
     sort = "function"
 
@@ -60,6 +61,7 @@ class BlockItem:
     names: Scope
     inner: Scope
     facts: Facts = field(default_factory=Facts)
+    facts_broken: bool = False
     head_ok: bool = True
     items: list[Item] = field(default_factory=list)  # nested, in declaration order
     members: list[tuple[tree.Member, Member]] = field(default_factory=list)

@@ -29,10 +29,12 @@ def declare_generics(
             continue
         seen[node.name] = node.name_span
         if node.kind not in tree.GENERIC_KINDS:
+            ctx.run.errors += 1  # the parser's report
             scope.names[node.name] = Poison()
             continue
         param = _param(ctx, node)
-        scope.names[node.name] = GenericItem(param)
+        broken = node.default is not None and param.default is None
+        scope.names[node.name] = Poison() if broken else GenericItem(param)
         params.append(param)
     return tuple(params)
 

@@ -9,6 +9,7 @@ everything, `where` lists of blocks, members, then functions.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from linnet.check import show
 from linnet.check.constants import resolve_constant
@@ -38,6 +39,7 @@ from linnet.check.types import (
     Tensor,
     Tuple,
     Type,
+    Unit,
 )
 from linnet.check.types_of import array_type, resolve_alias, type_of, value_type
 from linnet.diag import Span
@@ -122,7 +124,8 @@ def _block_where(run: Run, item: BlockItem) -> None:
     outer = item.outer.decl.where if item.outer is not None else ()
     item.decl.where = (*outer, *own)
     item.facts = Facts(item.decl.where, _symbols(item.decl.generics))
-    item.head_ok = item.head_ok and run.errors == before
+    item.facts_broken = run.errors > before or (item.outer is not None and item.outer.facts_broken)
+    item.head_ok = item.head_ok and not item.facts_broken
 
 
 # --- members ----------------------------------------------------------------------------
@@ -137,8 +140,19 @@ _ALLOWED = {
 
 def _members(run: Run, item: BlockItem) -> None:
     ctx = Context(run, item.module, item.names, item.facts, block=item)
+    ctx.facts_broken = item.facts_broken
+    followers = dict(pairwise(item.node.members))
     for node, member in item.members:
-        _member(ctx, node, member)
+        if not cut_short(node, followers.get(node)):
+            _member(ctx, node, member)
+
+
+def cut_short(node: tree.Node, following: tree.Node | None) -> bool:
+    """Whether the parser gave up right behind `node`, which then is hardly what was meant."""
+    if not isinstance(following, tree.DamagedItem | tree.DamagedStatement):
+        return False
+    between = node.span.source.text[node.span.end : following.span.start]
+    return not between.strip() and "\n" not in between
 
 
 def _member(ctx: Context, node: tree.Member, member: Member) -> None:
@@ -208,16 +222,19 @@ def _function(run: Run, item: FunctionItem) -> None:
     outer = block.facts if block is not None else Facts()
     ctx = Context(run, item.module, item.inner, outer, block=block, function=item)
     decl.where = _clauses(ctx, node.where)
+    item.facts_broken = run.errors > before or (block is not None and block.facts_broken)
     item.facts = outer.extended(decl.where, _symbols(decl.generics))
-    ctx.facts = item.facts
+    ctx.facts, ctx.facts_broken = item.facts, item.facts_broken
     decl.parameters = _parameters(ctx, node)
     if node.result is not None:
         decl.result = value_type(ctx, node.result, "a result")
         if node.kind == "entry":
             _crosses(ctx, decl.result, node.result.span, "result")
     _later_parts(ctx, node)
+    types = [parameter.variable.type for parameter in decl.parameters]
+    types_ok = not any(is_poison(type) for type in types) and not is_poison(decl.result or Unit())
     block_ok = block is None or block.head_ok
-    item.head_ok = item.head_ok and block_ok and run.errors == before
+    item.head_ok = item.head_ok and block_ok and types_ok and run.errors == before
     decl.ok = item.head_ok
 
 

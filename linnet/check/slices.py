@@ -22,7 +22,7 @@ from linnet.check.typed import (
     SliceComponent,
     TExpr,
 )
-from linnet.check.types import Array, Axis, CompileTimeInt, Tensor
+from linnet.check.types import Array, Axis, CompileTimeInt, Optional, Tensor
 from linnet.diag import Span
 from linnet.dims import Clause, Dim, Pack
 from linnet.dims.extent import slice_extent
@@ -44,6 +44,9 @@ def index_expr(ctx: Context, node: tree.Index) -> TExpr:
             node.base.span,
             "only tensors and block arrays have positions",
             at=node.span,
+            help="take it apart first: `match … { some(v) => … none => … }`"
+            if isinstance(base.type, Optional)
+            else (),
         )
     plain = all(isinstance(c, tree.Expr | tree.Pack) for c in node.components)
     if ctx.frames and plain:

@@ -7,13 +7,15 @@ fails binds its names as poison, so that what uses them stays silent.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from linnet.check import show
 from linnet.check.branches import condition
 from linnet.check.context import Context, Run, is_poison, poison
 from linnet.check.declare import free_name
-from linnet.check.entities import Entity, FunctionItem, MemberItem, Poison, Scope
+from linnet.check.entities import PRELUDE, Entity, FunctionItem, MemberItem, Poison, Scope
 from linnet.check.fit import ANNOTATION, ASSIGNMENT, RETURN, fit, settle
+from linnet.check.heads import cut_short
 from linnet.check.index import comprehension
 from linnet.check.names import describe, unknown_name
 from linnet.check.patterns import bind_pattern
@@ -43,11 +45,10 @@ def check_body(run: Run, item: FunctionItem) -> None:
     scope = Scope(item.inner)
     decl = item.decl
     for parameter in decl.parameters:
-        scope.names[parameter.variable.name] = parameter.variable
-    for node in item.node.parameters:
-        if node.name not in scope.names:
-            scope.names[node.name] = Poison()
+        name = parameter.variable.name
+        scope.names[name] = Poison() if name in PRELUDE else parameter.variable
     ctx = Context(run, item.module, Scope(scope), item.facts, block=item.block, function=item)
+    ctx.facts_broken = item.facts_broken
     decl.body = statements(ctx, item.node.body, in_loop=False)
     if decl.result is not None or item.node.result is not None:
         _ends_with_return(ctx, item)
@@ -87,8 +88,12 @@ def _returns_in_loop(body: tree.Body) -> bool:
 def statements(ctx: Context, body: tree.Body, in_loop: bool) -> tuple[TStmt, ...]:
     """The statements of a body in order; what was reported is left out."""
     found: list[TStmt] = []
+    followers = dict(pairwise(body.statements))
     for node in body.statements:
         ctx.unbound = set()
+        if cut_short(node, followers.get(node)):
+            _bind_as_poison(ctx, node)
+            continue
         statement = _statement(ctx, node, in_loop)
         if statement is not None:
             found.append(statement)
@@ -122,6 +127,14 @@ def _statement(ctx: Context, node: tree.Statement, in_loop: bool) -> TStmt | Non
             for name in node.names:
                 ctx.scope.names[name.name] = Poison()
     return None
+
+
+def _bind_as_poison(ctx: Context, node: tree.Statement) -> None:
+    """Silence the names of a statement that the parser could read only the beginning of."""
+    if isinstance(node, tree.Let):
+        bind_pattern(ctx, node.pattern, Error(), quiet=True)
+    elif isinstance(node, tree.IndexLet | tree.Var):
+        ctx.scope.names[node.name] = Poison()
 
 
 # --- bindings ---------------------------------------------------------------------------

@@ -170,6 +170,11 @@ PROGRAMS = {
         "fn g(x: f32, y: f32 = x) -> f32 { return x }",
         ["E1201"],
     ),
+    "a size that is negative for these arguments": (
+        "fn g<K: Dim>(x: Tensor[K; f32]) -> Tensor[K - 5; f32] { return fill<f32>([K - 5], 0.0) }"
+        " fn f(x: Tensor[3; f32]) -> f32 { let _ = g(x) return 1.0 }",
+        ["E2208"],
+    ),
     "dims of a where list": (
         "fn g<S: Dim, M: Dim>(x: Tensor[S; f32], t: Tensor[M; f32]) -> f32 where S <= M { return"
         " 1.0 } fn f<S: Dim, M: Dim, C: Dim>(x: Tensor[S; f32], t: Tensor[C; f32]) -> f32 where S"

@@ -90,6 +90,24 @@ CASES = {
         "fn f() -> f32 { let a = = 3 return a + a }",
         ["E1101"],
     ),
+    "a broken where list silences the proofs that may need it": (
+        "fn f<N: Dim, M: Dim>(x: Tensor[N / M; f32], y: Tensor[M; f32]) -> Tensor[N; f32]"
+        " where M > gone { return x + y }",
+        ["E1201"],
+    ),
+    "a parameter with a prelude name": (
+        "fn f(f32: i32) -> f64 { return cast<f32>(f32 + 1) }",
+        ["E1207"],
+    ),
+    "a generic of an unknown kind": (
+        "fn g<S: Size>(x: Tensor[S; f32]) -> Tensor[S; f32] { return x }"
+        " fn f(x: Tensor[4; f32]) -> Tensor[4; f32] { return g<4>(x) }",
+        ["E1101"],
+    ),
+    "a statement the parser gave up on": (
+        "fn f(x: Tensor[4; f32]) -> f32 { let y = summ[i] x[i]\n return y }",
+        ["E1101"],
+    ),
     "structs are answered once": (
         "struct P { left: f32 } fn f(p: P) -> f32 { return P(left = 1.0).left + p.left }",
         ["E2190"],

@@ -104,6 +104,10 @@ STATEMENTS = {
     "let a = match o { some(v) => v none => 0.0 none => 1.0 }": ["E2117"],
     "let a = match o { some((p, q)) => p none => 0.0 }": ["E2117"],
     "let a = match o { some(v) => v none => i }": ["E2115"],
+    "let a = match some(1) { some(v) => v none => 0 } let c: i64 = a": [],
+    "let a = match none { some(v) => v none => 0 }": ["E2113"],
+    "let a: f32? = match o { some(v) => some(v * 2.0) rest => rest }": [],
+    "let a: f32? = match o { rest => rest }": [],
     # optionals and tuples
     "let a: f32? = 1.0": ["E2101"],
     "let a: f32? = some(1.0)": [],
