@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 GRAMMAR = Path(__file__).with_name("linnet.lark")
-_FORMAT = "1"
+_FORMAT = "2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,21 +120,26 @@ def _cache_file(grammar: str) -> Path:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
+    """What `_write` wrote; None if it is not there or not whole."""
     try:
-        data = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        digest, _, text = path.read_bytes().partition(b"\n")
+    except OSError:
         return None
-    return data if isinstance(data, dict) and "states" in data and "rules" in data else None
+    if hashlib.sha256(text).hexdigest().encode() != digest:
+        return None
+    data: dict[str, Any] = json.loads(text)
+    return data
 
 
 def _write(path: Path, data: dict[str, Any]) -> None:
     """Atomically, and silently not at all where that is impossible: it is only a cache."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(data, separators=(",", ":")).encode()
         handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(data, file, separators=(",", ":"))
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(text).hexdigest().encode() + b"\n" + text)
             os.replace(name, path)
         except OSError:
             os.unlink(name)
