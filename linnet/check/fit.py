@@ -317,15 +317,14 @@ def mismatch(
     """Report that `value` is no `wanted`."""
     found = value.type
     tensors = isinstance(found, Tensor) and isinstance(wanted, Tensor)
+    expected = (f"expected {show.quoted(wanted)}",) if tensors else ()
     return ctx.bad(
         mismatch_code(found, wanted, place),
         _headline(found, wanted, place),
         value.span,
         f"this is {show.quoted(found)}",
         related=related,
-        notes=(f"expected {show.quoted(wanted)}", *shape_notes(ctx, found, wanted))
-        if tensors
-        else (),
+        notes=(*expected, *shape_notes(ctx, found, wanted)),
         help=_repair(found, wanted) or shape_help(ctx, found, wanted),
     )
 
@@ -343,14 +342,20 @@ def _headline(found: Type, wanted: Type, place: Place) -> str:
 
 
 def _first_difference(ctx: Context, found: Type, wanted: Type) -> tuple[int, Axis, Axis] | None:
-    """The first axis in which two tensors of one dtype and rank are not provably equal."""
-    if not (isinstance(found, Tensor) and isinstance(wanted, Tensor)):
-        return None
-    if found.dtype != wanted.dtype or len(found.axes) != len(wanted.axes):
-        return None
-    for number, (a, b) in enumerate(zip(found.axes, wanted.axes, strict=True)):
-        if not same_axis(ctx.facts, a, b):
-            return number, a, b
+    """The first axis in which two types that agree otherwise are not provably equal."""
+    match found, wanted:
+        case Optional(a), Optional(b):
+            return _first_difference(ctx, a, b)
+        case Tuple(parts), Tuple(others) if len(parts) == len(others):
+            pairs = zip(parts, others, strict=True)
+            differences = (_first_difference(ctx, part, other) for part, other in pairs)
+            return next((one for one in differences if one is not None), None)
+        case Tensor(dtype, axes), Tensor(other_dtype, others):
+            if dtype != other_dtype or len(axes) != len(others):
+                return None
+            for number, (x, y) in enumerate(zip(axes, others, strict=True)):
+                if not same_axis(ctx.facts, x, y):
+                    return number, x, y
     return None
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from linnet.check import CheckResult, check_source
 from linnet.diag import Diagnostic, Source
 
 
 def check(text: str) -> CheckResult:
     """Check a program; `module t` is put in front unless it has its own."""
-    if not text.lstrip().startswith("module"):
+    if re.search(r"^\s*module ", text, re.MULTILINE) is None:
         text = f"module t\n{text}"
     return check_source(Source("t.linnet", text))
 

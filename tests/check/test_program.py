@@ -28,6 +28,33 @@ def test_the_example_of_the_reference_is_accepted() -> None:
     assert [type(s) for s in observe.body[:2]] == [Let, StaticForBlocks]
 
 
+DECODER = (HERE / "decoder.linnet").read_text()
+
+
+def test_what_zoo_models_are_made_of_is_accepted() -> None:
+    assert [(d.code, str(d.primary)) for d in check(DECODER).problems] == []
+
+
+@pytest.mark.parametrize(
+    ("item", "code", "help"),
+    [
+        ("(H / Heads) % 2 == 0, ", "E2206", "`(H / Heads) % 2 == 0` to the where list of `step`"),
+        (", H % Heads == 0", "E2202", "`H % Heads == 0` to the where list of `step`"),
+        ("Heads % Kv == 0, ", "E2206", "`Heads % Kv == 0` to the where list of `step`"),
+        (", Shards == 1", "E2205", "`Shards > 0` to the where list of `Model`"),
+        ("where D % 2 == 0, ", "E2101", "`D % 2 == 0` to the where list of `tables`"),
+    ],
+)
+def test_every_clause_is_needed_and_the_missing_one_is_offered(
+    item: str, code: str, help: str
+) -> None:
+    text = DECODER.replace(item, "where " if item.startswith("where") else "")
+    assert text != DECODER
+    found = list(check(text).problems)
+    assert {d.code for d in found} == {code}
+    assert any(f"add {help}" in d.help for d in found)
+
+
 @pytest.mark.parametrize("file", sorted(folder("stdlib").rglob("*.linnet")), ids=lambda f: f.stem)
 def test_the_standard_library_checks(file: Path) -> None:
     assert [(d.code, d.message) for d in check_file(file).problems] == []
