@@ -18,14 +18,13 @@ import os
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 from linnet.diag import Problems, Source
 from linnet.errors import UsageError
 from linnet.modules.graph import ModuleGraph, check_cycles
 from linnet.modules.manifest import NAME as MANIFEST
-from linnet.modules.manifest import Manifest, read_manifest
+from linnet.modules.manifest import Manifest, nearest, read_manifest
 from linnet.resources import folder
 from linnet.syntax import tree
 from linnet.syntax.parse import parse
@@ -191,7 +190,7 @@ class _Loader:
             self._missing(
                 use,
                 [f"`{manifest.source.name}` lists no dependency `{name}`"],
-                get_close_matches(name, known, 1),
+                nearest(name, known),
             )
             return None
         if not os.path.isfile(dependency.folder / MANIFEST):
@@ -218,7 +217,7 @@ class _Loader:
             package = self._own_package(importer)
             if package is None:
                 why = f"no `{MANIFEST}` in the folders above this file"
-                self._missing(use, [why], get_close_matches(first, ["std"], 1))
+                self._missing(use, [why], nearest(first, ["std"]))
                 return None
             if first != "crate":
                 package = self._dependency(first, package, use)
@@ -273,7 +272,7 @@ class _Loader:
             names.append(_logical(first, package.sources, path))
             if len(names) == _MAX_LISTED:
                 break
-        return get_close_matches(use.path_text, sorted(names), 1)
+        return nearest(use.path_text, sorted(names))
 
     def _shown(self, path: Path) -> str:
         """How a path appears in diagnostics: as the root was given, absolute or relative."""

@@ -16,10 +16,8 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +62,8 @@ def read_manifest(path: Path, shown: str, problems: Problems) -> Manifest:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         _report(problems, source.span(0, 0), f"`{NAME}` cannot be read: {why}")
         return Manifest(source, "", {}, frozenset(), False)
+    import tomllib  # most programs have no manifest
+
     source = Source(shown, text, path)
     try:
         data = tomllib.loads(text)
@@ -135,7 +135,7 @@ class _Reader:
     def _unknown(self, table: Mapping[str, Any], known: tuple[str, ...], sort: str) -> None:
         for key in table:
             if key not in known:
-                near = get_close_matches(key, known, 1)
+                near = nearest(key, known)
                 help = f"did you mean `{near[0]}`?" if near else f"known are {_listed(known)}"
                 self._report(key, f"unknown {sort} `{key}`", help=help)
 
@@ -150,6 +150,13 @@ class _Reader:
         if match is None:
             return self.source.span(0, 0)
         return self.source.span(match.start(1), match.start(1) + len(match.group(1).rstrip()))
+
+
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """The one of `known` that resembles `name` most, or nothing."""
+    from difflib import get_close_matches  # wanted only when something is wrong
+
+    return get_close_matches(name, list(known), 1)
 
 
 def _error_span(source: Source, message: str) -> Span:

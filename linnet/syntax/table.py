@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -133,6 +132,8 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 def _write(path: Path, data: dict[str, Any]) -> None:
     """Atomically, and silently not at all where that is impossible: it is only a cache."""
+    import tempfile  # slow to import, and a warm start never comes here
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(data, separators=(",", ":")).encode()
