@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import lark
@@ -93,3 +95,13 @@ def test_an_unusable_cache_folder_costs_only_time(
         assert tables.table().states
     finally:
         tables.table.cache_clear()
+
+
+def test_a_warm_start_does_not_import_lark() -> None:
+    tables.table()
+    program = (
+        "import sys; from linnet.diag import Problems, Source; from linnet.syntax.parse import parse;"
+        "parse(Source('t', 'module a'), Problems()); print('lark' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("False\n", "")
