@@ -100,7 +100,8 @@ def test_an_unusable_cache_folder_costs_only_time(
 def test_a_warm_start_does_not_import_lark() -> None:
     tables.table()
     program = (
-        "import sys; from linnet.diag import Problems, Source; from linnet.syntax.parse import parse;"
+        "import sys; from linnet.diag import Problems, Source\n"
+        "from linnet.syntax.parse import parse\n"
         "parse(Source('t', 'module a'), Problems()); print('lark' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
