@@ -15,7 +15,7 @@ from typing import Literal
 from linnet import driver
 from linnet.artifact import Parameter
 from linnet.cli.samples import cannot_run, load_samples, run, verdict
-from linnet.cli.subject import Subject, find_model
+from linnet.cli.subject import find_model
 from linnet.cli.terminal import Console, counted
 from linnet.errors import CheckpointError, LinnetError, SourceError
 from linnet.nest.card import Card
@@ -105,9 +105,17 @@ def _readme(known: _Known) -> str:
 
 
 def _source(known: _Known) -> str:
+    from linnet.nest.config import Config, resolve_generics
+
     card = known.need_card()
     result = driver.check(card.source.path)
-    known.request = Subject(card.source.path, card).request({})
+    # The card's own sizes: whether config.json agrees with them is a question of its own.
+    known.request = driver.Request(
+        card.source.path,
+        root=card.source.root,
+        generics=resolve_generics(card, Config({})),
+        name=card.name,
+    )
     known.manifest = driver.manifest(known.request)
     warnings = len(tuple(result.problems))
     found = f"{card.source.path.name}, {counted(len(known.manifest), 'parameter')}"

@@ -33,9 +33,10 @@ class Console:
         if not text or sys.stdout is None:
             return
         self._hide_status()
+        # Before the text is out: an interrupt may come while it is being written.
+        self._line_open = not text.endswith("\n")
         sys.stdout.write(text)
         sys.stdout.flush()
-        self._line_open = not text.endswith("\n")
 
     def line(self, text: str = "") -> None:
         """Write a line to stdout."""

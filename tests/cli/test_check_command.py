@@ -1,0 +1,107 @@
+"""`linnet check`: diagnostics on stderr or as a document on stdout, and the exit status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+GOOD = """module good
+
+pub fn twice<N: Dim>(x: Tensor[N; f32]) -> Tensor[N; f32] {
+    return x + x
+}
+"""
+BAD = GOOD.replace("good", "bad").replace("-> Tensor[N; f32]", "-> Tensor[N, N; f32]")
+UNUSED = GOOD.replace("good", "unused").replace("    return", "    let spare = x\n    return")
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> dict[str, str]:
+    for name, text in {"good": GOOD, "bad": BAD, "unused": UNUSED}.items():
+        (tmp_path / f"{name}.linnet").write_text(text)
+    return {name: str(tmp_path / f"{name}.linnet") for name in ("good", "bad", "unused")}
+
+
+def test_a_good_source(run: Run, sources: dict[str, str]) -> None:
+    result = run("check", sources["good"])
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "1 source checked, nothing to report\n"
+    assert run("check", "-q", sources["good"]).stderr == ""
+
+
+def test_errors_are_drawn_on_stderr(run: Run, sources: dict[str, str]) -> None:
+    result = run("check", sources["good"], sources["bad"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("error[E2202]: ")
+    assert f"{sources['bad']}:4:" in result.stderr
+    assert result.stderr.endswith("1 error\n")
+    assert "\x1b" not in result.stderr
+    assert "\x1b[" in run("check", sources["bad"], FORCE_COLOR="1").stderr
+
+
+def test_json_is_one_document_for_all_sources(run: Run, sources: dict[str, str]) -> None:
+    result = run("check", "--json", *sources.values())
+    assert (result.exit_code, result.stderr) == (1, "")
+    document = json.loads(result.stdout)
+    assert document["version"] == 1
+    assert document["summary"] == {"errors": 1, "warnings": 1}
+    error = next(d for d in document["diagnostics"] if d["severity"] == "error")
+    assert error["code"] == "E2202"
+    assert error["location"]["file"] == sources["bad"]
+    assert error["location"]["start"]["line"] == 4
+    clean = json.loads(run("check", "--json", sources["good"]).stdout)
+    assert clean["diagnostics"] == []
+
+
+def test_warnings_fail_only_when_strict(run: Run, sources: dict[str, str]) -> None:
+    result = run("check", sources["unused"])
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning[W1002]: ")
+    assert run("check", "--strict", sources["unused"]).exit_code == 1
+
+
+def test_a_model_is_checked_by_name(run: Run) -> None:
+    assert run("check", "gpt2").exit_code == 0
+
+
+def test_another_standard_library(run: Run, tmp_path: Path) -> None:
+    library = tmp_path / "std"
+    library.mkdir()
+    (library / "pond.linnet").write_text(GOOD.replace("module good", "module std.pond"))
+    source = tmp_path / "user.linnet"
+    source.write_text(
+        GOOD.replace("module good", "module user\n\nuse std.pond::{twice}")
+        .replace("fn twice", "fn four")
+        .replace("x + x", "twice(twice(x))")
+    )
+    assert run("check", str(source)).exit_code == 1
+    result = run("check", "--std", str(library), str(source))
+    assert result.exit_code == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "said"),
+    [
+        ([], 2, "missing argument 'SOURCE...'"),
+        (["nowhere.linnet"], 1, "there is no file nowhere.linnet"),
+        (["--std", "nowhere", "gpt2"], 2, "--std: Directory 'nowhere' does not exist"),
+        (["--wat", "gpt2"], 2, "no such option '--wat'"),
+    ],
+)
+def test_bad_command_lines(run: Run, args: list[str], status: int, said: str) -> None:
+    result = run("check", *args)
+    assert result.exit_code == status
+    assert result.stderr.startswith(f"error: {said}")
+    assert result.stdout == ""
+
+
+def test_a_file_that_is_no_text_is_no_traceback(run: Run, tmp_path: Path) -> None:
+    source = tmp_path / "noise.linnet"
+    source.write_bytes(bytes(range(256)) * 8)
+    result = run("check", str(source))
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error[E1")
