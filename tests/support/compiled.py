@@ -63,7 +63,7 @@ def compiled(
 ) -> Program:
     """A program of `graphs` over `params` (by path), on this machine or emulated."""
     artifact, c = generate(graphs, target, policy)
-    source = Arrays(params)
+    source = Arrays(params, frozenset(p.path for p in artifact.manifest if p.dtype == "bf16"))
     binding = bind(artifact.manifest, source.tensors, {}, "the test")
     return Program(artifact, _machine(artifact, c, target, threads), source, binding)
 
