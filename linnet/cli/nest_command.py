@@ -104,16 +104,22 @@ def _show_finding(console: Console, finding: Finding) -> None:
 
 @nest.command("samples", context_settings=HELP)
 @click.argument("names", metavar="[NAME...]", nargs=-1)
+@click.option(
+    "--update", is_flag=True, help="Run them, and store what the models write and what agrees."
+)
 @json_option
 @common
 @click.pass_obj
-def samples(console: Console, names: tuple[str, ...], as_json: bool) -> None:
+def samples(console: Console, names: tuple[str, ...], update: bool, as_json: bool) -> None:
     """Show the stored samples of entries: what they wrote, and what another stack wrote."""
     from linnet.cli.samples import load_samples
     from linnet.cli.subject import find_model
     from linnet.nest import registry
 
     cards = [find_model(name) for name in names or registry.names()]
+    if update:
+        for card in cards:
+            _update(console, card)
     found = {card.name: load_samples(card.folder) for card in cards}
     if as_json:
         document = {name: [dataclasses.asdict(s) for s in of] for name, of in found.items()}
@@ -129,6 +135,19 @@ def samples(console: Console, names: tuple[str, ...], as_json: bool) -> None:
                 f"{name}  agreement  {sample.agreeing_prefix} of "
                 f"{counted(sample.tokens, 'token')} with {sample.reference_stack}"
             )
+
+
+def _update(console: Console, card: Card) -> None:
+    from linnet import nest as zoo
+    from linnet.cli.progress import watched
+    from linnet.cli.samples import load_samples, store_samples, updated
+
+    stored = load_samples(card.folder)
+    if not stored:
+        return
+    with watched(console, f"loading {card.name}"), zoo.load(card.file) as model:
+        file = store_samples(card.folder, [updated(sample, model) for sample in stored])
+    console.note(f"wrote {file}")
 
 
 def weights_place(card: Card) -> str:

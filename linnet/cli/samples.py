@@ -6,6 +6,7 @@ with the number of leading tokens that agree. Running one says whether both stil
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -117,6 +118,24 @@ def agreeing_tokens(model: Model, ids: Sequence[int], reference: str) -> int:
             return count + (not rest and count == len(ids) - 1)
         rest = rest[len(spelled) :]
     return len(ids)
+
+
+def updated(sample: Sample, model: Model) -> Sample:
+    """The sample with what the model writes now, or as it is where it cannot be run."""
+    if cannot_run(sample, model) is not None:
+        return sample
+    outcome = run(sample, model)
+    return dataclasses.replace(
+        sample, output=outcome.text, tokens=outcome.tokens, agreeing_prefix=outcome.agreeing
+    )
+
+
+def store_samples(folder: Path, samples: Sequence[Sample]) -> Path:
+    """Write the samples of the entry in `folder`; returns the file."""
+    file = folder / SAMPLES_FILE
+    rows = [dataclasses.asdict(sample) for sample in samples]
+    file.write_text(json.dumps(rows, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return file
 
 
 def verdict(sample: Sample, outcome: Outcome) -> str | None:

@@ -171,3 +171,13 @@ def test_samples_are_shown(run: Run, tales: Path, references: dict[str, dict[str
     text = run("nest", "samples", str(tales)).stdout
     assert repr(references["king"]["greedy_text"]) in text
     assert "64 of 64 tokens with transformers" in text
+
+
+def test_samples_are_brought_up_to_date(
+    run: Run, tales: Path, references: dict[str, dict[str, Any]]
+) -> None:
+    right = sample(references["king"])
+    file = tales / "samples.json"
+    file.write_text(json.dumps([right | {"output": "", "agreeing_prefix": 0}]))
+    assert run("nest", "samples", "--update", str(tales)).exit_code == 0
+    assert json.loads(file.read_text()) == [right]
