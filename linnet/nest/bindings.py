@@ -22,9 +22,9 @@ _PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 @dataclass(frozen=True)
 class Bindings:
-    """The pairs of one file, patterns not yet written out."""
+    """The pairs of one file, patterns not yet written out. `title` names them in messages."""
 
-    file: Path
+    title: str
     pairs: Mapping[str, str]
 
     def expand(self, paths: Iterable[str]) -> dict[str, str]:
@@ -50,7 +50,7 @@ class Bindings:
                 if path not in exact and result.setdefault(path, tensor) != tensor:
                     problems.append(f"{key!r} and another pattern both bind {path!r}")
         if problems:
-            raise CardError(f"{self.file} does not fit the program:" + _listed(problems))
+            raise CardError(f"{self.title}: these pairs do not fit the program:" + _listed(problems))
         return result
 
 
@@ -64,10 +64,16 @@ def load_bindings(file: Path) -> Bindings:
         raise CardError(f"{file} is not a flat JSON object: {error}") from error
     if not isinstance(data, dict):
         raise CardError(f"{file} must hold one JSON object: parameter path to tensor name")
-    problems = [wrong for key, name in data.items() if (wrong := _pair_problem(key, name))]
+    return checked_bindings(data, str(file))
+
+
+def checked_bindings(pairs: Mapping[str, Any], title: str) -> Bindings:
+    """Pairs of parameter path and tensor name as bindings; `title` is what messages call them.
+    Raises CardError naming each bad pair."""
+    problems = [wrong for key, name in pairs.items() if (wrong := _pair_problem(key, name))]
     if problems:
-        raise CardError(f"{file} is not a valid binding file:" + _listed(problems))
-    return Bindings(file, data)
+        raise CardError(f"{title}: these pairs are not valid:" + _listed(problems))
+    return Bindings(title, pairs)
 
 
 def tensor_names(
@@ -102,8 +108,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _pair_problem(key: str, name: Any) -> str | None:
-    if not isinstance(name, str) or not name or not key:
+def _pair_problem(key: Any, name: Any) -> str | None:
+    if not isinstance(key, str) or not isinstance(name, str) or not name or not key:
         return f"{key!r} must name a tensor by a string, not {name!r}"
     if set("{}") & set(_PLACE.sub("", name)):
         return f"{key!r}: its tensor name {name!r} has a bracket that is no {{i}}"

@@ -1,0 +1,279 @@
+"""Compile, bind and call a source that is in no zoo: what `linnet.compile` gives.
+
+In goes a `.linnet` file, with values for the generics of its root block; out comes a `Unit`, the
+compiled code without weights. `Unit.bind` takes weights, as arrays by path or as a checkpoint,
+and gives a `Program`, whose entries are called with numpy arrays. Compiled code is kept in the
+cache, so the second time costs little.
+
+A program follows the language to the letter: a run-time index outside its axis is clamped into
+it. `bind(..., strict=True)` refuses such values, as the models of the zoo do.
+
+What is not here: cards, config.json, tokenizers and text, which are `linnet.nest`'s.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linnet import driver
+from linnet.artifact import Entry, Parameter
+from linnet.errors import UsageError
+from linnet.nest.bindings import Bindings, checked_bindings, load_bindings, tensor_names
+from linnet.nest.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from linnet.runtime.program import Program as BoundProgram
+    from linnet.runtime.program import WeightSource
+
+
+def compile(
+    source: str | os.PathLike[str],
+    root: str | None = None,
+    generics: Mapping[str, int | str] | None = None,
+    *,
+    entries: str | Sequence[str] | None = None,
+    target: str = "native",
+    numerics: str = "equivalent",
+    bind: Mapping[str, int] | None = None,
+) -> Unit:
+    """Parse, check and compile a file, or find the result in the cache.
+
+    source: the `.linnet` file. root: its root block; needed only if several blocks have entries.
+    generics: values for the root's generics that have no default: sizes as integers, dtypes as
+    words (`"f32"`). entries: names of those to compile; all unless given.
+    target: `native`, `neon`, `avx512`, `avx2` or `scalar`.
+    numerics: `exact`, `equivalent` or `fast`.
+    bind: fixed values for generics of the entries (`{"S": 8}`), which otherwise stay open.
+
+    Raises SourceError with the diagnostics if the file does not check, UsageError for arguments
+    that do not fit it, ToolchainError if there is no C compiler that works.
+    """
+    request = driver.Request(
+        source=Path(source),
+        root=root,
+        generics=dict(generics or {}),
+        entries=(entries,) if isinstance(entries, str) else tuple(entries or ()),
+        target=target,
+        numerics=numerics,
+        bind=dict(bind or {}),
+    )
+    return Unit(request)
+
+
+class Unit:
+    """A compiled source without weights. Made by `compile`; may be bound any number of times."""
+
+    def __init__(self, request: driver.Request) -> None:
+        self._request = request
+        self._parameters = driver.manifest(request)
+        self._artifact = driver.build(request).artifact
+
+    def __repr__(self) -> str:
+        return f"<linnet unit {self._artifact.name} for {self.target}: {', '.join(self.entries)}>"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What has to be bound, in the order of the source. Of each: `path`, `dtype`, `dims`
+        (its shape), and `optional`."""
+        return self._parameters
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        """The entries by name, with the dtypes and dims of their inputs and results."""
+        return {entry.name: entry for entry in self._artifact.entries}
+
+    @property
+    def generics(self) -> Mapping[str, int | str]:
+        """The values of the root's generics, defaults included."""
+        return dict(self._artifact.generics)
+
+    @property
+    def target(self) -> str:
+        """The instruction set compiled for; never `native`."""
+        return self._artifact.target
+
+    def explain(self) -> str:
+        """The plan in words: kernels, packing, memory."""
+        return self._artifact.explain
+
+    def c(self) -> str:
+        """The generated C, as one text."""
+        return driver.generate(self._request).c
+
+    def bind(
+        self,
+        weights: Mapping[str, ArrayLike] | str | os.PathLike[str] | None = None,
+        bindings: Mapping[str, str] | str | os.PathLike[str] | None = None,
+        *,
+        threads: int | None = None,
+        strict: bool = False,
+    ) -> Program:
+        """Give the unit its weights.
+
+        weights: arrays by tensor name, or a checkpoint: a safetensors file or the folder of one.
+        A `bf16` parameter takes its bits as uint16. Arrays are used where they lie if the code
+        wants them as they are, so do not change them afterwards.
+        bindings: tensor names by parameter path, as a mapping or a JSON file of one; `{i}` stands
+        for an array position. A path that it does not mention is its own tensor name.
+        threads: how many compute; all that this process may use unless given.
+        strict: refuse integer inputs that the program would clamp or drop.
+
+        Raises CheckpointError, which lists every tensor that is missing or does not fit, and
+        UsageError or CardError for the arguments themselves.
+        """
+        source, where = self._source(weights)
+        paths = [parameter.path for parameter in self._parameters]
+        names = tensor_names(_bindings(bindings), paths, source.tensors)
+        if isinstance(weights, Mapping):
+            source = self._arrays(weights, names)
+        bound = driver.load(
+            self._request, source, names, where=where, threads=threads, strict=strict
+        )
+        return Program(bound)
+
+    def _source(
+        self, weights: Mapping[str, ArrayLike] | str | os.PathLike[str] | None
+    ) -> tuple[WeightSource, str]:
+        """Where the weights come from, and what messages call it."""
+        from linnet.runtime.checkpoint import open_checkpoint
+
+        if weights is None or isinstance(weights, Mapping):
+            return self._arrays(weights or {}, {}), "the given weights"
+        if not isinstance(weights, str | os.PathLike):
+            raise UsageError(
+                f"weights must be arrays by name or the path of a checkpoint, not {weights!r}"
+            )
+        return open_checkpoint(Path(weights)), os.fspath(weights)
+
+    def _arrays(self, weights: Mapping[str, ArrayLike], names: Mapping[str, str]) -> WeightSource:
+        """The given arrays; those of 16-bit words that stand for `bf16` are marked so."""
+        import numpy as np
+
+        from linnet.runtime.program import Arrays
+
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, given in weights.items():
+            try:
+                arrays[name] = np.asarray(given)
+            except ValueError as error:
+                raise UsageError(f"weight {name!r} is no array: {error}") from None
+        halves = {names.get(p.path, p.path) for p in self._parameters if p.dtype == "bf16"}
+        marked = {name for name in halves & arrays.keys() if arrays[name].dtype == np.uint16}
+        return Arrays(arrays, bf16=frozenset(marked))
+
+
+class Program:
+    """A unit with its weights. Each entry is a method: `program.observe(x, 3)`.
+
+    An entry that shares its name with something here (`state`, say) is reached by `call`. Calls
+    from several threads wait for each other, because they share the state.
+    """
+
+    def __init__(self, bound: BoundProgram) -> None:
+        self._bound = bound
+        for name in bound.entries:
+            if not hasattr(type(self), name):
+                setattr(self, name, functools.partial(self.call, name))
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached only when there is no such attribute.
+        entries = self._bound.entries if "_bound" in self.__dict__ else {}
+        hint = "" if name.startswith("_") else did_you_mean(name, entries)
+        raise AttributeError(f"the program has no entry or attribute {name!r}{hint}")
+
+    def __repr__(self) -> str:
+        return f"<linnet program {self._bound.artifact.name}: {', '.join(self._bound.entries)}>"
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        """The entries by name, with the dtypes and dims of their inputs and results."""
+        return self._bound.entries
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Tensors that were given and that no parameter takes."""
+        return self._bound.binding.ignored
+
+    @property
+    def threads(self) -> int:
+        """How many threads compute."""
+        return self._bound.threads
+
+    def call(self, entry: str, /, *args: Any, **named: Any) -> Any:
+        """Run an entry on arrays, or on what numpy turns into one, by position or by name.
+        A generic that no input determines is given by name too. Returns a new array, a numpy
+        scalar, or a tuple of them.
+
+        Raises UsageError, DTypeError or ShapeError before anything runs.
+        """
+        if entry not in self._bound.entries:
+            raise UsageError(f"no entry {entry!r}{did_you_mean(entry, self._bound.entries)}")
+        inputs, sizes = _arguments(self._bound.entries[entry], args, named)
+        return self._bound.call(entry, inputs, sizes)
+
+    def reset_state(self) -> None:
+        """Make all state zero, as after binding."""
+        self._bound.reset_state()
+
+    def state(self, path: str) -> NDArray[Any]:
+        """A copy of a state member, by its path (`layers.0.seen`). Raises UsageError for a path
+        that is none."""
+        return self._bound.state(path)
+
+    def set_state(self, path: str, value: ArrayLike) -> None:
+        """Overwrite a state member. Raises UsageError for a path that is none, ShapeError for
+        another shape."""
+        self._bound.set_state(path, value)
+
+    def explain(self) -> str:
+        """The plan in words: kernels, packing, memory."""
+        return self._bound.explain()
+
+    def close(self) -> None:
+        """End the threads and let go of the weights. Closing twice is fine."""
+        self._bound.close()
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _bindings(given: Mapping[str, str] | str | os.PathLike[str] | None) -> Bindings | None:
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        return checked_bindings(given, "bindings")
+    return load_bindings(Path(given))
+
+
+def _arguments(
+    entry: Entry, args: Sequence[Any], named: Mapping[str, Any]
+) -> tuple[list[Any], dict[str, int]]:
+    """Split a call into its inputs in order and its sizes by name."""
+    names = [argument.name for argument in entry.inputs]
+    if len(args) > len(names):
+        raise UsageError(f"{entry.name} takes {len(names)} inputs, not {len(args)}")
+    given = dict(zip(names, args, strict=False))
+    sizes: dict[str, int] = {}
+    for name, value in named.items():
+        if name in given:
+            raise UsageError(f"{entry.name}: `{name}` is given twice")
+        if name in names:
+            given[name] = value
+        elif name in entry.sizes:
+            sizes[name] = value
+        else:
+            hint = did_you_mean(name, [*names, *entry.sizes])
+            raise UsageError(f"{entry.name} has no parameter {name!r}{hint}")
+    lost = [name for name in names if name not in given]
+    if lost:
+        raise UsageError(f"{entry.name}: no value is given for {', '.join(f'`{n}`' for n in lost)}")
+    return [given[name] for name in names], sizes
