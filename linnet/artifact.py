@@ -53,7 +53,7 @@ class Weight:
     """A parameter the code reads. `layout` is "dense" (as in the manifest, converted to
     `dtype`) or the name of a packing function of the unit; `size` is in bytes as laid out;
     `dims` is the manifest's shape (what the checkpoint must hold); `args` are numbers handed
-    to the packing function."""
+    to the packing function, which starts at element `offset` of the parameter."""
 
     path: str
     dtype: str
@@ -61,6 +61,7 @@ class Weight:
     layout: str
     size: int
     args: tuple[int, ...] = ()
+    offset: int = 0
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,8 @@ def describe(
         generics=tuple(generics.items()),
         manifest=manifest,
         weights=tuple(
-            Weight(w.path, w.dtype, dims[w.path], w.layout, w.size, w.args) for w in unit.weights
+            Weight(w.path, w.dtype, dims[w.path], w.layout, w.size, w.args, w.offset)
+            for w in unit.weights
         ),
         states=tuple(_state(node) for node in unit.states),
         entries=tuple(

@@ -20,6 +20,7 @@ THREADS = "rt/threads.h"
 MATH = "simd/math.h.j2"
 PACK = "rt/pack.h"
 SHARED = (
+    "kernels/activations/lanes.h.j2",
     "kernels/linear/tiles.h.j2",
     "kernels/softmax/rows.h.j2",
     "kernels/attention/scores.h.j2",

@@ -7,19 +7,22 @@ where strides can say it, a call becomes a kernel step, and what is left becomes
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from linnet.dims import Dim, Facts, Sym
 from linnet.errors import LinnetError
 from linnet.ir.expr import Load, Reduce, walk
 from linnet.ir.node import CallAttrs, Function, Graph, MapAttrs, Named, Node, toposort
-from linnet.ir.ops import ITEM_SIZES, Op
+from linnet.ir.ops import Op
 from linnet.passes import pipeline
 from linnet.plan import views
-from linnet.plan.cards import Match, evaluate, match, size_values
+from linnet.plan.cards import Card, Match, evaluate, match, size_values
+from linnet.plan.epilogues import join_epilogues
 from linnet.plan.lengths import prefix_lengths
 from linnet.plan.memory import plan_memory
 from linnet.plan.order import Order, identity, order, peel
+from linnet.plan.packing import can_pack, dense_order, needed_orders, packed_order, param_view
+from linnet.plan.tables import PACKED, Tables
 from linnet.plan.types import (
     Argument,
     Buffer,
@@ -36,7 +39,6 @@ from linnet.plan.types import (
     Step,
     UnitPlan,
     View,
-    WeightOrder,
 )
 
 SMALL = 4096
@@ -45,19 +47,35 @@ SMALL = 4096
 
 def plan_unit(name: str, graphs: list[Graph], policy: str) -> UnitPlan:
     """Plan all entries of a unit; weights, states and kernels are shared between them."""
-    tables = _Tables()
-    entries = [plan_entry(graph, policy, tables) for graph in graphs]
+    prepared = [_prepare(graph, policy) for graph in graphs]
+    wanted = [o for p in prepared for o in needed_orders(p.graph, p.cards, p.facts)]
+    tables = Tables(frozenset(wanted))
+    entries = [_plan_entry(entry, tables) for entry in prepared]
+    kernels = [s.kernel for e in entries for s in e.steps if isinstance(s, KernelStep)]
     return UnitPlan(
         name=name,
         entries=entries,
         weights=list(tables.weights),
         states=list(tables.states.values()),
-        kernels=list(tables.kernels),
+        kernels=list(dict.fromkeys(kernels)),
     )
 
 
-def plan_entry(graph: Graph, policy: str, tables: _Tables) -> EntryPlan:
-    """Choose kernels, run the passes, place every node, plan the memory."""
+@dataclass(frozen=True)
+class _Prepared:
+    """An entry whose kernels are chosen. `matches` is by the id of a call's function."""
+
+    graph: Graph
+    facts: Facts
+    matches: Mapping[int, Match]
+
+    @property
+    def cards(self) -> dict[int, Card | None]:
+        return {key: found.card for key, found in self.matches.items()}
+
+
+def _prepare(graph: Graph, policy: str) -> _Prepared:
+    """Choose kernels and run the passes."""
     facts = entry_facts(graph)
     matches: dict[int, Match] = {}
 
@@ -66,12 +84,17 @@ def plan_entry(graph: Graph, policy: str, tables: _Tables) -> EntryPlan:
         key = id(call.attrs.function)
         if key not in matches:
             matches[key] = match(call, facts, policy)
-        return matches[key].card is not None
+        card = matches[key].card
+        return card is not None and can_pack(call, card, facts)
 
-    graph = pipeline.run(graph, keep)
-    planner = _Planner(graph, facts, matches, tables)
-    plan = planner.plan()
-    plan_memory(plan, facts)
+    return _Prepared(pipeline.run(graph, keep), facts, matches)
+
+
+def _plan_entry(entry: _Prepared, tables: Tables) -> EntryPlan:
+    """Place every node, join steps, plan the memory."""
+    plan = _Planner(entry.graph, entry.facts, entry.matches, tables).plan()
+    plan.steps = join_epilogues(_without_dead(plan.steps))
+    plan_memory(plan, entry.facts)
     return plan
 
 
@@ -80,52 +103,11 @@ def entry_facts(graph: Graph) -> Facts:
     return Facts(graph.clauses, (Sym(size) for size in graph.sizes))
 
 
-PACKED = "_packed"
-
-
-@dataclass
-class _Tables:
-    """What the entries of a unit share, in order of first use."""
-
-    weights: dict[WeightOrder, Buffer] = field(default_factory=dict)
-    states: dict[str, Node] = field(default_factory=dict)
-    state_buffers: dict[str, Buffer] = field(default_factory=dict)
-    kernels: dict[KernelInstance, None] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)
-
-    def name(self, path: str, suffix: str = "") -> str:
-        """The name of a member's buffer: its path, told apart from `a.b` where it is `a_b`."""
-        name = path.replace(".", "_") + suffix
-        while self.names.setdefault(name, path + suffix) != path + suffix:
-            name += "_"
-        return name
-
-    def weight(self, order: WeightOrder, dims: tuple[Dim, ...]) -> Buffer:
-        if order not in self.weights:
-            name = self.name(order.path, "" if order.layout == "dense" else PACKED)
-            self.weights[order] = Buffer(name, Space.WEIGHT, order.dtype, dims, len(self.weights))
-        return self.weights[order]
-
-    def state(self, node: Node) -> Buffer:
-        assert isinstance(node.attrs, Named)
-        path = node.attrs.name
-        if path not in self.states:
-            self.states[path] = node
-            self.state_buffers[path] = Buffer(
-                self.name(path),
-                Space.STATE,
-                node.type.dtype,
-                node.type.dims,
-                len(self.state_buffers),
-            )
-        return self.state_buffers[path]
-
-
 class _Planner:
     """Places the nodes of one graph, in running order."""
 
     def __init__(
-        self, graph: Graph, facts: Facts, matches: Mapping[int, Match], tables: _Tables
+        self, graph: Graph, facts: Facts, matches: Mapping[int, Match], tables: Tables
     ) -> None:
         self.facts = facts
         self.matches = matches
@@ -162,7 +144,6 @@ class _Planner:
             if id(node) in self.order.homes:
                 self.homes[id(node)] = self._state_buffer(self.order.homes[id(node)], node)
             self._place(node)
-        self.plan_.steps = _without_dead(self.plan_.steps)
         return self.plan_
 
     # --- placing ------------------------------------------------------------------------
@@ -215,18 +196,12 @@ class _Planner:
         if isinstance(node.attrs.body, Load):
             base = node.args[node.attrs.body.operand]
             if base.op is Op.PARAM:
-                return self._mapped_param(node, base) is not None
+                return param_view(node, self.facts) is not None
             view = views.mapped(node.attrs, self.view(base), self.facts)
             if view is not None:
                 self.places[id(node)] = view
                 return True
         return False
-
-    def _mapped_param(self, node: Node, base: Node) -> View | None:
-        """A move of a weight as a view, without asking for the weight yet."""
-        assert isinstance(node.attrs, MapAttrs)
-        ghost = Buffer("", Space.WEIGHT, base.type.dtype, base.type.dims)
-        return views.mapped(node.attrs, views.dense(ghost), self.facts)
 
     def view(self, node: Node) -> View:
         """Where a node's elements are; computes them now if that was put off."""
@@ -250,10 +225,7 @@ class _Planner:
         return place
 
     def _dense_weight(self, node: Node) -> Buffer:
-        assert isinstance(node.attrs, Named)
-        size = views.product(node.type.dims).value * ITEM_SIZES[node.type.dtype]
-        weight = WeightOrder(node.attrs.name, node.type.dtype, "dense", (), size)
-        return self.tables.weight(weight, node.type.dims)
+        return self.tables.weight(dense_order(node), node.type.dims)
 
     def _state_buffer(self, path: str, node: Node) -> Buffer:
         leaf = Node(Op.STATE, (), node.type, Named(path), node.origin)
@@ -330,7 +302,6 @@ class _Planner:
             arguments.append(ScratchArgument(floats))
             self.plan_.scratch = self.plan_.scratch.maximum(floats * 4)
         instance = KernelInstance(card, consts, free, tuple(forms), node.type.dtype)
-        self.tables.kernels.setdefault(instance)
         self.plan_.steps.append(
             KernelStep(instance, tuple(arguments), tuple(reads), writes, node, match_.reason)
         )
@@ -351,8 +322,12 @@ class _Planner:
     def _operand(self, arg: Node, layouts: tuple[str, ...]) -> tuple[str, Argument]:
         """The first layout that fits without moving data; else a copy for the first that can
         take one."""
+        free = not all(layout.startswith("packed:") for layout in layouts)
         for layout in layouts:
-            argument = self._as_layout(arg, layout)
+            if layout.startswith("packed:"):
+                argument: Argument | None = self._packed(arg, layout.removeprefix("packed:"), free)
+            else:
+                argument = self._as_layout(arg, layout)
             if argument is not None:
                 return layout.split(":")[0], argument
         layout = next(form for form in layouts if form in ("dense", "rows", "strided"))
@@ -363,8 +338,6 @@ class _Planner:
         return layout, argument
 
     def _as_layout(self, arg: Node, layout: str) -> Argument | None:
-        if layout.startswith("packed:"):
-            return self._packed(arg, layout.removeprefix("packed:"))
         if layout == "scalar":
             return self._scalar(arg)
         if layout == "lengths":
@@ -379,27 +352,13 @@ class _Planner:
             return PointerArgument(view, view.strides[:-1])
         return None
 
-    def _packed(self, arg: Node, function: str) -> PointerArgument | None:
-        """A weight (or a transposed view of one) laid out for the kernel at load."""
-        base, strides, offset = arg, views.dense_strides(arg.type.dims), Dim.const(0)
-        if arg.op is Op.MAP and isinstance(arg.attrs, MapAttrs) and arg.args[0].op is Op.PARAM:
-            view = self._mapped_param(arg, arg.args[0]) if _is_load(arg.attrs) else None
-            if view is None:
-                return None
-            base, strides, offset = arg.args[0], view.strides, view.offset
-        if base.op is not Op.PARAM or offset != Dim.const(0) or arg.type.rank != 2:
+    def _packed(self, arg: Node, function: str, free: bool) -> PointerArgument | None:
+        """A weight laid out for the kernel at load. A kernel with a choice (`free`) takes it
+        only where the unit holds it anyway."""
+        order = packed_order(arg, function, self.facts)
+        if order is None or (free and order not in self.tables.wanted):
             return None
-        assert isinstance(base.attrs, Named)
-        rows, columns = (dim.value for dim in arg.type.dims)
-        steps = tuple(stride.value for stride in strides)
-        weight = WeightOrder(
-            path=base.attrs.name,
-            dtype=arg.type.dtype,
-            layout=function,
-            args=(rows, columns, *steps),
-            size=packed_bytes(rows, columns, arg.type.dtype),
-        )
-        return PointerArgument(views.dense(self.tables.weight(weight, arg.type.dims)))
+        return PointerArgument(views.dense(self.tables.weight(order, arg.type.dims)))
 
     def _scalar(self, arg: Node) -> ScalarArgument:
         if id(arg) in self.scalars and isinstance(arg.attrs, MapAttrs):
@@ -455,11 +414,6 @@ def _without_dead(steps: list[Step]) -> list[Step]:
     return kept[::-1]
 
 
-def packed_bytes(rows: int, columns: int, dtype: str) -> int:
-    """Bytes of a [rows, columns] weight in panels of 64 rows, the last one padded."""
-    return -(-rows // 64) * 64 * columns * ITEM_SIZES[dtype]
-
-
 def _calls(graph: Graph) -> list[Node]:
     return [n for n in toposort(graph.outputs()) if n.op is Op.CALL]
 
@@ -471,10 +425,6 @@ def _given(node: Node, function: Function) -> dict[str, Node]:
 
 def _dtype(argument: Argument, arg: Node) -> str:
     return argument.view.buffer.dtype if isinstance(argument, PointerArgument) else arg.type.dtype
-
-
-def _is_load(attrs: MapAttrs) -> bool:
-    return isinstance(attrs.body, Load)
 
 
 def _read_by(argument: Argument) -> tuple[View, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,8 @@ class Card:
     scratch: str | None  # floats a worker, over op generics
     expects: tuple[Expectation, ...] = ()
     flops: str = "0"  # floating-point operations, over op generics
+    residual: bool = False  # can add a tensor of the result\'s shape
+    activations: Mapping[str, str] = field(default_factory=dict)  # op it can apply -> its name
 
     def operand(self, name: str) -> Operand | None:
         return next((o for o in self.operands if o.name == name), None)
@@ -71,9 +73,10 @@ class Card:
 
 @functools.cache
 def cards() -> tuple[Card, ...]:
-    """All cards of this installation, by family and name."""
+    """All cards of this installation: those that ask for more first, then by family and name."""
     root = folder("codegen")
-    return tuple(_read(path, root) for path in sorted((root / "kernels").glob("*/*.toml")))
+    found = [_read(path, root) for path in sorted((root / "kernels").glob("*/*.toml"))]
+    return tuple(sorted(found, key=lambda card: -len(card.where)))
 
 
 def _read(path: Path, root: Path) -> Card:
@@ -96,6 +99,8 @@ def _read(path: Path, root: Path) -> Card:
         scratch=data.get("scratch"),
         expects=tuple(Expectation(**item) for item in data.get("expects", ())),
         flops=data.get("flops", "0"),
+        residual=data.get("epilogue", {}).get("residual", False),
+        activations=data.get("epilogue", {}).get("activations", {}),
     )
 
 

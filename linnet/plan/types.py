@@ -58,6 +58,7 @@ class WeightOrder:
     layout: str
     args: tuple[int, ...]
     size: int
+    offset: int = 0  # of the view's first element in the parameter
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ class KernelInstance:
     sizes: tuple[str, ...]
     forms: tuple[Form, ...]
     result: str  # dtype of the result
+    epilogue: tuple[str, ...] = ()  # "residual", or the name of an activation
 
     @property
     def symbol(self) -> str:
@@ -90,6 +92,7 @@ class KernelInstance:
         emitter numbers those that meet."""
         parts = [self.card.name, *(str(value) for _, value in self.consts)]
         parts += [f.layout for f in self.forms if f.layout == "lengths"]
+        parts += self.epilogue
         parts += [f"no_{f.operand}" for f in self.forms if f.layout == "absent"]
         return "_".join(parts)
 

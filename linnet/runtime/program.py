@@ -106,7 +106,8 @@ class Program:
             name = self.binding.names[weight.path]
             stored, dtype = source.array(name), source.tensors[name].dtype
             if weight.layout != "dense":
-                packed = machine.pack(weight.layout, stored, dtype, weight.args, weight.size)
+                start = stored.reshape(-1)[weight.offset :]
+                packed = machine.pack(weight.layout, start, dtype, weight.args, weight.size)
                 addresses.append(packed)
                 source.release(name)
                 continue

@@ -15,10 +15,9 @@ from support.compiled import compiled
 from support.targets import ALL, missing, require
 
 from linnet.interp.run import run
-from linnet.ir.node import Named
-from linnet.ir.text import parse_graph
+from linnet.ir.node import Named, toposort
 from linnet.ir.ops import Op
-from linnet.ir.node import toposort
+from linnet.ir.text import parse_graph
 
 GRAPHS = {
     "softmax_by_hand": """

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from linnet.emit.env import prelude, render
+from linnet.emit.unit import Epilogue
 from linnet.resources import folder
 from linnet.targets.detect import host_machine, kernel_cpu_flags, target_rule
 from linnet.targets.target import load_target
@@ -134,6 +135,7 @@ class Kernel:
             consts=self.consts,
             has={o.name: o.form != "absent" for o in self.operands},
             forms={o.name: o.form for o in self.operands},
+            epilogue=Epilogue.of(()),
         )
 
     def call(self) -> str:

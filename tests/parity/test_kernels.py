@@ -71,6 +71,12 @@ def linear(bias: bool, **consts: int) -> Kernel:
 LINEAR = linear(True)
 LINEAR_PLAIN = linear(False)
 LINEAR_FIXED = linear(True, In=64, Out=192)
+LINEAR_ROW = Kernel(
+    "linear/linear_row",
+    LINEAR.generics,
+    (Operand("x", "float", 2), *LINEAR.operands[1:]),
+    (("S", 1),),
+)
 LINEAR_SIZES = [  # rows, In, Out
     (0, 5, 3), (1, 1, 1), (1, 0, 5), (7, 0, 65), (1, 37, 64), (2, 64, 63), (3, 65, 65),
     (5, 3, 130), (6, 17, 64), (7, 17, 1), (11, 257, 67), (13, 300, 20), (98, 31, 65), (1, 300, 200),
@@ -100,8 +106,9 @@ def linear_trial(
     fixed = dict(kernel.consts)
     numbers = [n for g, n in (("S", rows), ("In", inner), ("Out", outer)) if g not in fixed]
     arrays = [wide, panels(weight), *([bias] if has_bias else []), empty(rows, outer)]
+    strides = [inner + pad] if kernel.operands[0].form == "rows" else []
     return Trial(
-        Case(kernel, [*numbers, inner + pad], arrays),
+        Case(kernel, [*numbers, *strides], arrays),
         near(kernel, want, scale, S=rows, In=inner, Out=outer),
     )
 
@@ -111,6 +118,8 @@ def linear_trials() -> Iterator[Trial]:
         x, weight, bias = normal(rows, inner), normal(outer, inner), normal(outer)
         yield linear_trial(LINEAR, x, weight, bias, pad=3)
         yield linear_trial(LINEAR_PLAIN, x * np.float32(1e18), weight, bias, pad=0)
+        if rows == 1:
+            yield linear_trial(LINEAR_ROW, x, weight, bias, pad=0)
     x, weight, bias = normal(9, 64), normal(192, 64), normal(192)
     yield linear_trial(LINEAR_FIXED, x, weight, bias, pad=0)
     x[4, 7] = np.nan  # in that row only
@@ -419,6 +428,7 @@ KERNELS = (
     LINEAR,
     LINEAR_PLAIN,
     LINEAR_FIXED,
+    LINEAR_ROW,
     SOFTMAX,
     GELU,
     NORM,

@@ -1,0 +1,154 @@
+"""Join a step to the kernel before it, where that kernel can finish its work in registers.
+
+    y = linear(x, w, bias)        z = linear(x, w, bias) with gelu
+    z = gelu(y)             ==>
+
+    y = linear(x, w, bias)        z = linear(x, w, bias) added to r
+    z = r + y               ==>
+
+Only when nobody else reads `y`, and `r` is there before the kernel runs. The operations and
+their order stay, so do the bits; a barrier and two passes over memory go.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+
+from linnet.dims import Dim
+from linnet.ir.expr import Apply, IndexRef, Load
+from linnet.plan import views
+from linnet.plan.types import (
+    Form,
+    KernelInstance,
+    KernelStep,
+    LoopStep,
+    PointerArgument,
+    Space,
+    Step,
+    View,
+)
+
+RESIDUAL = "residual"
+
+
+def join_epilogues(steps: list[Step]) -> list[Step]:
+    """Join what can be joined; the order of the others stays."""
+    reads = Counter(id(view.buffer) for step in steps for view in _buffers_read(step))
+    writers: dict[int, int] = {}
+    joined: list[Step] = []
+    for step in steps:
+        place = _producer(step, joined, writers, reads)
+        if place is not None:
+            merged = _merge(joined[place], step, place, writers)
+            if merged is not None:
+                joined[place] = merged
+                writers[id(merged.writes.buffer)] = place
+                continue
+        writers[id(step.writes.buffer)] = len(joined)
+        joined.append(step)
+    return joined
+
+
+def _buffers_read(step: Step) -> list[View]:
+    """Views a step reads, each buffer once."""
+    return list({id(view.buffer): view for view in step.reads}.values())
+
+
+def _producer(
+    step: Step, joined: list[Step], writers: dict[int, int], reads: Counter[int]
+) -> int | None:
+    """Where the kernel stands whose result only `step` reads, if it can take an epilogue."""
+    for view in _buffers_read(step):
+        place = writers.get(id(view.buffer))
+        if place is None or view.buffer.space is not Space.ARENA or reads[id(view.buffer)] > 1:
+            continue
+        earlier = joined[place]
+        if isinstance(earlier, KernelStep) and not earlier.kernel.epilogue:
+            card = earlier.kernel.card
+            if card.in_place is None and (card.residual or card.activations):
+                return place
+    return None
+
+
+def _merge(earlier: Step, step: Step, place: int, writers: dict[int, int]) -> KernelStep | None:
+    assert isinstance(earlier, KernelStep)
+    if isinstance(step, KernelStep):
+        return _with_activation(earlier, step)
+    return _with_residual(earlier, step, place, writers)
+
+
+def _with_activation(earlier: KernelStep, step: KernelStep) -> KernelStep | None:
+    name = earlier.kernel.card.activations.get(step.kernel.card.op)
+    if name is None or not _is_whole(step.reads[0], earlier.writes):
+        return None
+    kernel = dataclasses.replace(earlier.kernel, epilogue=(name,))
+    reason = f"{earlier.reason}; {name} before the store"
+    return _finished(earlier, kernel, (), step, reason)
+
+
+def _with_residual(
+    earlier: KernelStep, step: LoopStep, place: int, writers: dict[int, int]
+) -> KernelStep | None:
+    if not earlier.kernel.card.residual:
+        return None
+    match step.body:
+        case Apply(fn="add", dtype="f32", args=(Load() as a, Load() as b)):
+            pair = (a, b)
+        case _:
+            return None
+    own = [id(index) for index in step.indices]
+    for load in pair:
+        at = [id(p.index) if isinstance(p, IndexRef) else None for p in load.at]
+        if at != own:
+            return None
+    one, two = (step.operands[load.operand] for load in pair)
+    residual = two if one.buffer is earlier.writes.buffer else one
+    product = one if residual is two else two
+    stride = views.row_stride(residual)
+    ready = writers.get(id(residual.buffer), -1) < place
+    if not _is_whole(product, earlier.writes) or stride is None or not ready:
+        return None
+    form = Form(RESIDUAL, "rows", residual.buffer.dtype, 1)
+    kernel = dataclasses.replace(
+        earlier.kernel, forms=(*earlier.kernel.forms, form), epilogue=(RESIDUAL,)
+    )
+    extra = (PointerArgument(residual, (stride,)),)
+    return _finished(earlier, kernel, extra, step, f"{earlier.reason}; adds the residual")
+
+
+def _is_whole(view: View, result: View) -> bool:
+    """Whether a view is all of a kernel's result, in its order."""
+    return (
+        view.buffer is result.buffer
+        and view.offset == Dim.const(0)
+        and views.is_dense(view)
+        and views.product(view.dims) == views.product(result.dims)
+    )
+
+
+def _finished(
+    earlier: KernelStep,
+    kernel: KernelInstance,
+    extra: tuple[PointerArgument, ...],
+    step: Step,
+    reason: str,
+) -> KernelStep:
+    """`earlier` writing what `step` wrote. The result's pointer is the last operand, before the
+    scratch memory if there is any."""
+    arguments = list(earlier.arguments)
+    at = next(
+        k
+        for k in reversed(range(len(arguments)))
+        if isinstance(a := arguments[k], PointerArgument) and a.view is earlier.writes
+    )
+    arguments[at : at + 1] = [*extra, PointerArgument(step.writes)]
+    return dataclasses.replace(
+        earlier,
+        kernel=kernel,
+        arguments=tuple(arguments),
+        reads=(*earlier.reads, *(e.view for e in extra)),
+        writes=step.writes,
+        node=earlier.node,
+        reason=reason,
+    )
