@@ -6,19 +6,18 @@ names things and lines them up.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable
 from dataclasses import dataclass
 
 from linnet.dims import Dim, Facts
 from linnet.emit import env, spell
+from linnet.emit.kernels import render_kernel
 from linnet.emit.loops import loop_function, loop_key, loop_sizes
 from linnet.emit.names import Names, identifier, wrapped
 from linnet.emit.scalars import scalar_text
 from linnet.ir.expr import DimConst, walk
 from linnet.ir.node import Origin
 from linnet.plan.build import entry_facts
-from linnet.plan.epilogues import RESIDUAL
 from linnet.plan.memory import aligned
 from linnet.plan.types import (
     Argument,
@@ -46,22 +45,6 @@ _TABLES = {
 }
 COLUMN = 88
 """Where comments that lead back to the source begin, if the line leaves room."""
-
-
-@dataclass(frozen=True)
-class Epilogue:
-    """What a kernel does to its result before the store, as templates see it."""
-
-    residual: bool
-    activation: str
-    text: str
-
-    @staticmethod
-    def of(parts: tuple[str, ...]) -> Epilogue:
-        residual = RESIDUAL in parts
-        activation = next((part for part in parts if part != RESIDUAL), "")
-        text = " + residual" if residual else f", then {activation}" if activation else ""
-        return Epilogue(residual, activation, text)
 
 
 @dataclass(frozen=True)
@@ -112,17 +95,17 @@ class _Unit:
     def _kernel(self, kernel: KernelInstance) -> None:
         name = self._function_name(f"kernel_{kernel.symbol}")
         self.kernels[kernel] = name
-        text = env.render(
-            kernel.card.template,
-            self.target,
-            name=name,
-            params=_wrapped_parameters(name, kernel),
-            consts=list(kernel.consts),
-            has={f.operand: f.layout != "absent" for f in kernel.forms},
-            forms={f.operand: f.layout for f in kernel.forms},
-            epilogue=Epilogue.of(kernel.epilogue),
+        self.functions.append(
+            render_kernel(
+                kernel.card.template,
+                self.target,
+                name,
+                _parameters(kernel),
+                kernel.consts,
+                {form.operand: form.layout for form in kernel.forms},
+                kernel.epilogue,
+            )
         )
-        self.functions.append(_without_unused(text, [generic for generic, _ in kernel.consts]))
 
     def _loop(self, step: LoopStep, facts: Facts) -> str:
         key = (loop_key(step), facts.clauses)
@@ -169,25 +152,6 @@ class _Unit:
             arguments.append(_pointer(step.writes.buffer, step.writes.offset))
             call = f"{name}({', '.join(arguments)});"
         return _StepText(_comment(step), wrapped(call, indent=2))
-
-
-def _without_unused(text: str, generics: list[str]) -> str:
-    """Drop the constants of generics that a kernel's body never mentions."""
-    for generic in generics:
-        definition = re.compile(rf"^  const int64_t {generic} = \d+;\n", re.MULTILINE)
-        if len(re.findall(rf"\b{generic}\b", _CODE_COMMENT.sub("", text))) == 1:
-            text = definition.sub("", text)
-    return text
-
-
-_CODE_COMMENT = re.compile(r"//.*")
-
-
-def _wrapped_parameters(name: str, kernel: KernelInstance) -> str:
-    """The parameter list, broken over lines where the function's head would be too long."""
-    before, after = f"static void {name}(", ") {"
-    head = wrapped(f"{before}{_parameters(kernel)}{after}")
-    return head[len(before) : -len(after)]
 
 
 def _parameters(kernel: KernelInstance) -> str:

@@ -1,7 +1,7 @@
 """Joining a step to the product before it changes no bit.
 
-Each entry computes the same value twice: once where the product is read by nobody else, so
-that the steps are joined, and once where the product is a result too, so that they are not.
+`joined` reads each product once, so that the steps are joined; `apart` also returns the
+products, so that they are not.
 """
 
 from __future__ import annotations
@@ -26,25 +26,27 @@ use std.nn.activations::{gelu}
 
 pub block Ends<In: Dim, Out: Dim> {
     param weight: Tensor[Out, In; f32]
+    param other: Tensor[Out, In; f32]
     param bias: Tensor[Out; f32]
 
     pub entry joined<S: Dim>(x: Tensor[S, In; f32], r: Tensor[S, Out; f32])
         -> (Tensor[S, Out; f32], Tensor[S, Out; f32], Tensor[S, Out; f32]) {
-        return (r + linear(x, weight, some(bias)), gelu(linear(x, weight, some(bias))),
+        return (r + linear(x, weight, some(bias)), gelu(linear(x, other, some(bias))),
                 linear(x, weight) + r)
     }
 
     pub entry apart<S: Dim>(x: Tensor[S, In; f32], r: Tensor[S, Out; f32])
         -> (Tensor[S, Out; f32], Tensor[S, Out; f32], Tensor[S, Out; f32],
-            Tensor[S, Out; f32], Tensor[S, Out; f32]) {
+            Tensor[S, Out; f32], Tensor[S, Out; f32], Tensor[S, Out; f32]) {
         let y = linear(x, weight, some(bias))
+        let u = linear(x, other, some(bias))
         let z = linear(x, weight)
-        return (r + y, gelu(y), z + r, y, z)
+        return (r + y, gelu(u), z + r, y, u, z)
     }
 
     pub entry one_row(x: Tensor[1, In; f32], r: Tensor[1, Out; f32])
         -> (Tensor[1, Out; f32], Tensor[1, Out; f32], Tensor[1, Out; f32]) {
-        return (r + linear(x, weight, some(bias)), gelu(linear(x, weight, some(bias))),
+        return (r + linear(x, weight, some(bias)), gelu(linear(x, other, some(bias))),
                 linear(x, weight) + r)
     }
 }
@@ -81,6 +83,7 @@ def test_joined_and_separate_steps_agree_to_the_bit(
     draw = np.random.default_rng(inner)
     weights = {
         "weight": draw.normal(size=(outer, inner)).astype(np.float32),
+        "other": draw.normal(size=(outer, inner)).astype(np.float32),
         "bias": draw.normal(size=outer).astype(np.float32),
     }
     program = compiled(graphs(tmp_path, inner, outer), weights, target)

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from linnet.emit.env import prelude, render
-from linnet.emit.unit import Epilogue
+from linnet.emit.env import prelude
+from linnet.emit.kernels import render_kernel
 from linnet.resources import folder
 from linnet.targets.detect import host_machine, kernel_cpu_flags, target_rule
 from linnet.targets.target import load_target
@@ -127,15 +127,13 @@ class Kernel:
 
     def source(self, isa: str) -> str:
         text = ", ".join(f"{t}{'' if t.endswith('*') else ' '}{n}" for t, n in self.parameters())
-        return render(
+        return render_kernel(
             f"kernels/{self.path}.c.j2",
             load_target(isa),
-            name=self.symbol,
-            params=f"struct worker *w, {text}",
-            consts=self.consts,
-            has={o.name: o.form != "absent" for o in self.operands},
-            forms={o.name: o.form for o in self.operands},
-            epilogue=Epilogue.of(()),
+            self.symbol,
+            f"struct worker *w, {text}",
+            self.consts,
+            {o.name: o.form for o in self.operands},
         )
 
     def call(self) -> str:
