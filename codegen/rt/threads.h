@@ -87,7 +87,9 @@ static inline void ln_sync(struct worker *w) {
   if (atomic_fetch_add_explicit(&t->arrived, 1, memory_order_acq_rel) == w->count - 1) {
     atomic_store_explicit(&t->next, 0, memory_order_relaxed);
     atomic_store_explicit(&t->arrived, 0, memory_order_relaxed);
-    atomic_store(&t->phase, phase + 1);        // before the look at `sleepers`: they look after
+    // This before the look at `sleepers`, who look the other way round. An exchange and no store:
+    // as strong by the letter, but emulators let a store of aarch64 be overtaken by a later load.
+    atomic_exchange(&t->phase, phase + 1);
     if (atomic_load(&t->sleepers) > 0) {
       pthread_mutex_lock(&t->lock);
       pthread_cond_broadcast(&t->wake);

@@ -88,8 +88,8 @@ def loop_sizes(step: LoopStep) -> tuple[str, ...]:
 
 
 def loop_function(step: LoopStep, facts: Facts) -> str:
-    """Write the function of a loop step. Parameters: the worker, the sizes (`loop_sizes`), the
-    operands, the result."""
+    """Write the function of a loop step. Parameters: the worker (if the step is shared), the
+    sizes (`loop_sizes`), the operands, the result."""
     return _Writer(step, facts).text()
 
 
@@ -119,7 +119,6 @@ class _Writer:
         if step.parallel and step.indices:
             self._shared_nest()
         else:
-            self.root.lines.append("if (w->id != 0) return;")
             self._nest(self.root, step.indices)
         self._free_indices()
         self._reduction_loops()
@@ -132,7 +131,7 @@ class _Writer:
 
     def _head(self) -> str:
         step = self.step
-        parameters = ["struct worker *w"]
+        parameters = ["struct worker *w"] if step.parallel else []
         parameters += [f"int64_t {identifier(name)}" for name in self.sizes]
         parameters += [
             f"const {spell.MEMORY[v.buffer.dtype]} *{name}"

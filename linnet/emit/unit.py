@@ -6,6 +6,7 @@ names things and lines them up.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -51,6 +52,15 @@ COLUMN = 88
 class _StepText:
     comment: str
     call: str
+    kernel: bool
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Neighbouring steps that all workers share, or that one of them does alone."""
+
+    shared: bool
+    steps: list[_StepText]
 
 
 def symbol(entry: str) -> str:
@@ -128,7 +138,10 @@ class _Unit:
 
     def _entry(self, plan: EntryPlan) -> str:
         facts = entry_facts(plan.graph)
-        steps = [self._step(step, facts) for step in plan.steps]
+        groups = [
+            _Group(shared, [self._step(step, facts, shared) for step in steps])
+            for shared, steps in itertools.groupby(plan.steps, key=lambda step: step.parallel)
+        ]
         return env.render(
             "unit/entry.c.j2",
             self.target,
@@ -136,22 +149,23 @@ class _Unit:
             symbol=symbol(plan.graph.name),
             head=_entry_head(plan),
             declarations=_declarations(plan),
-            steps=steps,
+            groups=groups,
         )
 
-    def _step(self, step: Step, facts: Facts) -> _StepText:
+    def _step(self, step: Step, facts: Facts, shared: bool) -> _StepText:
         if isinstance(step, KernelStep):
-            arguments = ["w"]
+            arguments = ["w" if shared else "alone"]
             for argument in step.arguments:
                 arguments += _argument(argument, facts)
-            call = f"{self.kernels[step.kernel]}({', '.join(arguments)});"
+            name = self.kernels[step.kernel]
         else:
-            name = self._loop(step, facts)
-            arguments = ["w", *(identifier(size) for size in loop_sizes(step))]
+            arguments = ["w"] if shared else []
+            arguments += [identifier(size) for size in loop_sizes(step)]
             arguments += [_pointer(v.buffer, v.offset) for v in step.operands]
             arguments.append(_pointer(step.writes.buffer, step.writes.offset))
-            call = f"{name}({', '.join(arguments)});"
-        return _StepText(_comment(step), wrapped(call, indent=2))
+            name = self._loop(step, facts)
+        call = wrapped(f"{name}({', '.join(arguments)});", indent=2 if shared else 4)
+        return _StepText(_comment(step), call, isinstance(step, KernelStep))
 
 
 def _parameters(kernel: KernelInstance) -> str:
@@ -223,6 +237,9 @@ def _declarations(plan: EntryPlan) -> list[str]:
         lines.append(
             "float *const scratch = (float *)(call->scratch + w->id * call->scratch_bytes);"
         )
+    if any(isinstance(step, KernelStep) and not step.parallel for step in plan.steps):
+        lines.append("struct team single = {.count = 1};  // of the steps that one worker does")
+        lines.append("struct worker one = {0, 1, &single}, *const alone = &one;")
     return lines
 
 

@@ -40,9 +40,7 @@ from linnet.plan.types import (
     UnitPlan,
     View,
 )
-
-SMALL = 4096
-"""Scalar operations below which a loop is not worth sharing between threads."""
+from linnet.plan.work import share_work
 
 
 def plan_unit(name: str, graphs: list[Graph], policy: str) -> UnitPlan:
@@ -91,9 +89,9 @@ def _prepare(graph: Graph, policy: str) -> _Prepared:
 
 
 def _plan_entry(entry: _Prepared, tables: Tables) -> EntryPlan:
-    """Place every node, join steps, plan the memory."""
+    """Place every node, join steps, share the work, plan the memory."""
     plan = _Planner(entry.graph, entry.facts, entry.matches, tables).plan()
-    plan.steps = join_epilogues(_without_dead(plan.steps))
+    plan.steps = share_work(join_epilogues(_without_dead(plan.steps)))
     plan_memory(plan, entry.facts)
     return plan
 
@@ -244,7 +242,6 @@ class _Planner:
             operands=operands,
             writes=place,
             node=node,
-            parallel=_is_large(node.attrs),
             reason=reason,
         )
         self.plan_.steps.append(step)
@@ -434,17 +431,3 @@ def _read_by(argument: Argument) -> tuple[View, ...]:
         case ScalarArgument(operands=operands):
             return operands
     return ()
-
-
-def _is_large(attrs: MapAttrs) -> bool:
-    """Whether a loop is worth sharing. Symbolic sizes may be large, so they are."""
-    work = Dim.const(1)
-    for index in attrs.indices:
-        work = work * index.domain
-    inner = Dim.const(1)
-    for expr in walk(attrs.body):
-        if isinstance(expr, Reduce):
-            for index in expr.indices:
-                inner = inner * index.domain
-    work = work * inner
-    return not work.is_const or work.value * len(list(walk(attrs.body))) > SMALL

@@ -64,6 +64,7 @@ class Card:
     scratch: str | None  # floats a worker, over op generics
     expects: tuple[Expectation, ...] = ()
     flops: str = "0"  # floating-point operations, over op generics
+    gathers: bool = False  # reads only a few rows of its weights
     residual: bool = False  # can add a tensor of the result\'s shape
     activations: Mapping[str, str] = field(default_factory=dict)  # op it can apply -> its name
 
@@ -99,6 +100,7 @@ def _read(path: Path, root: Path) -> Card:
         scratch=data.get("scratch"),
         expects=tuple(Expectation(**item) for item in data.get("expects", ())),
         flops=data.get("flops", "0"),
+        gathers=data.get("gathers", False),
         residual=data.get("epilogue", {}).get("residual", False),
         activations=data.get("epilogue", {}).get("activations", {}),
     )

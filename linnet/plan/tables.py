@@ -25,9 +25,16 @@ class Tables:
     def weight(self, order: WeightOrder, dims: tuple[Dim, ...]) -> Buffer:
         """The buffer of a weight in a layout."""
         if order not in self.weights:
-            name = self.name(order.path, "" if order.layout == "dense" else PACKED)
+            name = self.name(order.path, self._suffix(order))
             self.weights[order] = Buffer(name, Space.WEIGHT, order.dtype, dims, len(self.weights))
         return self.weights[order]
+
+    def _suffix(self, order: WeightOrder) -> str:
+        """Tells the layouts of one weight apart; a weight and its transpose may both be packed."""
+        if order.layout == "dense":
+            return ""
+        packed = [o for o in self.weights if o.path == order.path and o.layout != "dense"]
+        return f"{PACKED}_{len(packed) + 1}" if packed else PACKED
 
     def state(self, node: Node) -> Buffer:
         """The buffer of a STATE leaf."""

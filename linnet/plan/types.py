@@ -136,20 +136,20 @@ class KernelStep:
     writes: View
     node: Node
     reason: str
+    parallel: bool = True  # shared by the threads; set by `work`
 
 
 @dataclass(frozen=True, eq=False)
 class LoopStep:
-    """A plain loop nest: `writes[indices] = body`. `parallel`: shared by the threads in
-    pieces of about `grain` elements, otherwise run by one of them."""
+    """A plain loop nest: `writes[indices] = body`."""
 
     indices: tuple[Index, ...]
     body: Expr
     operands: tuple[View, ...]
     writes: View
     node: Node
-    parallel: bool
     reason: str
+    parallel: bool = True
 
     @property
     def reads(self) -> tuple[View, ...]:

@@ -27,6 +27,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -408,7 +409,9 @@ def compile_shared(
     Raises ToolchainError if there is no compiler, if it fails or takes too long; its message
     holds the last lines of the compiler and the path of the kept C file.
     """
-    _compile(compiler, source, flags, out, ("-shared",), ("-lm",), keep)
+    # A name that nothing defines fails here, not when the library is loaded.
+    whole = ("-Wl,-z,defs",) if sys.platform.startswith("linux") else ()
+    _compile(compiler, source, flags, out, ("-shared", *whole), ("-lm",), keep)
 
 
 def compile_object(
