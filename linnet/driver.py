@@ -392,12 +392,15 @@ def load(
 
 
 def machine(built: Built, threads: int | None = None) -> Machine:
-    """The place where a unit runs: this process, or an emulated one."""
+    """The place where a unit runs: this process, or an emulated one.
+
+    More threads than CPUs could only wait for each other, and results do not depend on their
+    number, so there are never more."""
     from linnet.runtime.machine import EmulatedMachine, LocalMachine
-    from linnet.targets.detect import usable_threads
+    from linnet.targets.detect import allowed_cpus, usable_threads
     from linnet.toolchain.load import load_entry
 
-    count = threads or usable_threads()
+    count = min(threads or usable_threads(), allowed_cpus())
     if not built.runner:
         return LocalMachine(load_entry(built.entry, UNIT_LIBRARY), count)
     command = (*built.runner, str(built.entry.path(UNIT_PROGRAM)))

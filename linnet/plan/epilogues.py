@@ -6,8 +6,9 @@
     y = linear(x, w, bias)        z = linear(x, w, bias) added to r
     z = r + y               ==>
 
-Only when nobody else reads `y`, and `r` is there before the kernel runs. The operations and
-their order stay, so do the bits; a barrier and two passes over memory go.
+Only when nobody else reads `y`, `r` is there before the kernel runs, and `z` may be written that
+early: neither the kernel nor a step between has to see what its memory held (a state, mostly).
+The operations and their order stay, so do the bits; a barrier and two passes over memory go.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def join_epilogues(steps: list[Step]) -> list[Step]:
     joined: list[Step] = []
     for step in steps:
         place = _producer(step, joined, writers, reads)
-        if place is not None:
+        if place is not None and _may_write(step, joined[place:]):
             merged = _merge(joined[place], step, place, writers)
             if merged is not None:
                 joined[place] = merged
@@ -69,6 +70,12 @@ def _producer(
             if card.in_place is None and (card.residual or card.activations):
                 return place
     return None
+
+
+def _may_write(step: Step, earlier: list[Step]) -> bool:
+    """Whether nothing from the kernel on touches the memory that `step` writes."""
+    touched = (view.buffer for other in earlier for view in (*other.reads, other.writes))
+    return all(buffer is not step.writes.buffer for buffer in touched)
 
 
 def _merge(earlier: Step, step: Step, place: int, writers: dict[int, int]) -> KernelStep | None:

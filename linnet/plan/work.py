@@ -17,7 +17,7 @@ from linnet.plan.memory import buffer_bytes
 from linnet.plan.types import KernelStep, LoopStep, Space, Step
 from linnet.plan.views import product
 
-WORTH_SHARING = 16_000
+WORTH_SHARING = 30_000
 """Nanoseconds of one thread's work from which a step is shared."""
 
 FLOPS_PER_NS, BYTES_PER_NS = 32, 16

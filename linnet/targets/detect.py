@@ -136,13 +136,17 @@ def usable_threads(root: Path = Path("/")) -> int:
     A quota of 1.5 CPUs gives 1: the second thread would stand still half of the time, and the
     first would wait for it. `root` is where `/proc` and `/sys` are looked up.
     """
-    if hasattr(os, "sched_getaffinity"):
-        threads = len(os.sched_getaffinity(0))
-    else:
-        threads = os.cpu_count() or 1
+    threads = allowed_cpus()
     for quota in _cgroup_quotas(root):
         threads = min(threads, int(quota))
     return max(threads, 1)
+
+
+def allowed_cpus() -> int:
+    """Return how many CPUs this process may run on, at least 1."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(len(os.sched_getaffinity(0)), 1)
+    return os.cpu_count() or 1
 
 
 def _cgroup_quotas(root: Path) -> Iterator[float]:
