@@ -15,7 +15,7 @@ help:
 	@echo "make clean   remove the virtual environment"
 
 demo: $(VENV)/.demo
-	$(BIN)/linnet generate --prompt "Once upon a time" --max-tokens 80 --temp 0.8 --top-k 40 --seed 7
+	$(BIN)/linnet generate --prompt "Once upon a time" --echo --max-tokens 80 --temp 0.8 --top-k 40 --seed 7
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
