@@ -149,4 +149,3 @@ def _library(target: Any) -> ctypes.CDLL:
 
     key = make_key(limits=text, compiler=compiler.identity, flags=tuple(flags))
     return load_entry(default_cache().get_or_build(key, make))
-

@@ -1,0 +1,89 @@
+"""What is measured: a model of the zoo with the files of a checkpoint, as data.
+
+In go a name (or a card) and perhaps a checkpoint; out come the driver's request, the names of
+tensors, and the sizes a workload needs. Where no checkpoint is on this machine there are random
+weights of the right shapes (`weights`). Nothing is compiled here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from linnet import driver
+from linnet.errors import CheckpointError, UsageError
+from linnet.nest import registry
+from linnet.nest.card import Card, Generic
+from linnet.nest.config import Config, load_config, resolve_generics
+from linnet.nest.resolve import Checkpoint, resolve
+
+ROWS = "Batch"
+"""The generic that counts the rows kept between calls, as entries for serving name it."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A card, the checkpoint's files (None when there are none), and the generics they give."""
+
+    card: Card
+    files: Checkpoint | None
+    generics: Mapping[str, Generic] = field(default_factory=dict)
+    is_random: bool = False
+
+    @staticmethod
+    def find(name: str | Path, checkpoint: str | Path | None = None) -> Subject:
+        """Find a model, without the network. Raises UnknownModelError, CardError, ConfigError;
+        CheckpointError for a `checkpoint` that is not there."""
+        card = registry.find(name)
+        files = _files(card, checkpoint)
+        config = load_config(files.config) if files and files.config else Config({})
+        return Subject(card, files, resolve_generics(card, config, {}, card.known_generics))
+
+    def request(self, rows: int = 1) -> driver.Request:
+        """The request to compile it, for a number of rows kept between calls."""
+        generics = dict(self.generics)
+        if rows != 1:
+            generics[ROWS] = rows
+        return driver.Request(
+            source=self.card.source.path,
+            root=self.card.source.root,
+            generics=generics,
+            name=self.card.name,
+        )
+
+    @property
+    def vocabulary(self) -> int:
+        """How many token ids there are. Raises UsageError for a model that writes no text."""
+        text = self.card.text
+        size = self.generics.get(text.vocabulary) if text and text.vocabulary else None
+        if not isinstance(size, int):
+            raise UsageError(
+                f"{self.card.name} cannot be measured: its card does not say how many token ids "
+                "there are",
+                help="give `vocabulary` under [text] in nest.toml",
+            )
+        return size
+
+    @property
+    def context(self) -> int:
+        """The longest text, in tokens. Raises UsageError as `vocabulary`."""
+        names = self.card.text.context if self.card.text else ()
+        sizes = [size for n in names if isinstance(size := self.generics.get(n), int)]
+        if not sizes:
+            raise UsageError(
+                f"{self.card.name} cannot be measured: its card does not say how long a text "
+                "may be",
+                help="give `context` under [text] in nest.toml",
+            )
+        return min(sizes)
+
+
+def _files(card: Card, checkpoint: str | Path | None) -> Checkpoint | None:
+    """The files asked for, or those on this machine, or None."""
+    if checkpoint is not None:
+        return resolve(card, checkpoint)
+    try:
+        return resolve(card, offline=True)
+    except CheckpointError:
+        return None
