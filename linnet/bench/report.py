@@ -202,22 +202,23 @@ def number(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-def aligned(table: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a table: the first column to the left, numbers to the right."""
-    count = max(len(row) for row in table)
-    full = [[*row, *[""] * (count - len(row))] for row in table]
-    # A row of two cells is a name and a remark, which may be longer than the column.
-    widths = [
-        max(len(row[k]) for row, cells in zip(full, table, strict=True) if k == 0 or len(cells) > 2)
-        for k in range(count)
-    ]
+def aligned(table: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Lines of a table: the first `left` columns to the left, numbers to the right. A row of
+    two cells is a name and a remark, which may be longer than its column."""
+    whole = [row for row in table if len(row) > 2]
+    count = max(len(row) for row in whole)
+    widths = [max(len(row[k]) for row in whole if k < len(row)) for k in range(count)]
+    widths[0] = max(len(row[0]) for row in table)
     lines = []
-    for cells in table:
-        if len(cells) == 2:
-            lines.append(f"{cells[0]:<{widths[0]}}  {cells[1]}")
+    for row in table:
+        if len(row) == 2:
+            lines.append(f"{row[0]:<{widths[0]}}  {row[1]}")
             continue
-        rest = (f"{cell:>{width}}" for cell, width in zip(cells[1:], widths[1:], strict=False))
-        lines.append("  ".join([f"{cells[0]:<{widths[0]}}", *rest]).rstrip())
+        cells = [
+            f"{cell:<{width}}" if k < left else f"{cell:>{width}}"
+            for k, (cell, width) in enumerate(zip(row, widths, strict=False))
+        ]
+        lines.append("  ".join(cells).rstrip())
     return lines
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +50,12 @@ def write_checkpoint(subject: Subject, folder: Path, seed: int = 0) -> None:
     (folder / "config.json").write_text(config + "\n", encoding="utf-8")
 
 
-def stored_names(subject: Subject) -> dict[str, str]:
-    """The tensor name of each parameter, without a prefix."""
+def stored_names(subject: Subject, available: Iterable[str] = ()) -> dict[str, str]:
+    """The tensor name of each parameter, with the prefix that fits the names `available`."""
     card = subject.card
     bindings = None if card.weights.bindings is None else load_bindings(card.weights.bindings)
     paths = [p.path for p in driver.manifest(subject.request())]
-    return tensor_names(bindings, paths, ())
+    return tensor_names(bindings, paths, available, card.weights.prefixes)
 
 
 def config_of(subject: Subject) -> dict[str, Any]:

@@ -53,6 +53,7 @@ class _StepText:
     comment: str
     call: str
     kernel: bool
+    number: int  # from 1 on
 
 
 @dataclass(frozen=True)
@@ -68,15 +69,18 @@ def symbol(entry: str) -> str:
     return f"linnet_entry_{identifier(entry)}"
 
 
-def emit_unit(unit: UnitPlan, target: Target, about: tuple[str, ...] = ()) -> str:
-    """The whole C file."""
-    return _Unit(unit, target).text(about)
+def emit_unit(
+    unit: UnitPlan, target: Target, about: tuple[str, ...] = (), *, stamps: bool = False
+) -> str:
+    """The whole C file. With `stamps`, each step notes in `linnet_stamps` when it was done."""
+    return _Unit(unit, target, stamps).text(about)
 
 
 class _Unit:
-    def __init__(self, unit: UnitPlan, target: Target) -> None:
+    def __init__(self, unit: UnitPlan, target: Target, stamps: bool) -> None:
         self.unit = unit
         self.target = target
+        self.stamps = stamps
         self.names = Names()
         self.kernels: dict[KernelInstance, str] = {}
         self.loops: dict[Hashable, str] = {}
@@ -88,6 +92,8 @@ class _Unit:
         entries = [self._entry(plan) for plan in self.unit.entries]
         call = env.environment().get_template("unit/call.h").render()
         packs = sorted({w.layout for w in self.unit.weights if w.layout != "dense"})
+        if self.stamps:
+            call = f"{call}\n{self._stamps()}"
         body = "\n".join([call, *self.functions, *entries])
         prelude = env.prelude(self.target, body, packing=bool(packs))
         title = f"{self.unit.name}: {', '.join(p.graph.name for p in self.unit.entries)}"
@@ -99,6 +105,10 @@ class _Unit:
             prelude=prelude,
             body=body,
         )
+
+    def _stamps(self) -> str:
+        count = 1 + max((len(plan.steps) for plan in self.unit.entries), default=0)
+        return env.render("unit/stamps.h.j2", self.target, count=count)
 
     # --- functions ------------------------------------------------------------------------
 
@@ -139,8 +149,10 @@ class _Unit:
     def _entry(self, plan: EntryPlan) -> str:
         facts = entry_facts(plan.graph)
         groups = [
-            _Group(shared, [self._step(step, facts, shared) for step in steps])
-            for shared, steps in itertools.groupby(plan.steps, key=lambda step: step.parallel)
+            _Group(shared, [self._step(step, facts, shared, number) for number, step in steps])
+            for shared, steps in itertools.groupby(
+                enumerate(plan.steps, 1), key=lambda numbered: numbered[1].parallel
+            )
         ]
         return env.render(
             "unit/entry.c.j2",
@@ -150,9 +162,10 @@ class _Unit:
             head=_entry_head(plan),
             declarations=_declarations(plan),
             groups=groups,
+            stamps=self.stamps,
         )
 
-    def _step(self, step: Step, facts: Facts, shared: bool) -> _StepText:
+    def _step(self, step: Step, facts: Facts, shared: bool, number: int) -> _StepText:
         if isinstance(step, KernelStep):
             arguments = ["w" if shared else "alone"]
             for argument in step.arguments:
@@ -165,7 +178,7 @@ class _Unit:
             arguments.append(_pointer(step.writes.buffer, step.writes.offset))
             name = self._loop(step, facts)
         call = wrapped(f"{name}({', '.join(arguments)});", indent=2 if shared else 4)
-        return _StepText(_comment(step), call, isinstance(step, KernelStep))
+        return _StepText(_comment(step), call, isinstance(step, KernelStep), number)
 
 
 def _parameters(kernel: KernelInstance) -> str:
