@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.targets import require
 
 from acceptance.checkpoints import write_checkpoint
 from linnet import nest
 from linnet.nest import Model
-from support.targets import require
 
 Load = Callable[..., Model]
 

@@ -8,6 +8,7 @@ given: if every row's argmax is that id, greedy decoding finds just these ids.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ def one(token: int) -> npt.NDArray[np.int32]:
 def prefill_then_decode(model: Model, prompt: Ids, following: Ids, cuts: Ids = ()) -> Logits:
     """The prompt in one piece, or in several cut at `cuts`; then id by id."""
     edges = [0, *cuts, len(prompt)]
-    for first, last in zip(edges, edges[1:], strict=False):
+    for first, last in pairwise(edges):
         logits = model.prefill(np.array([prompt[first:last]], np.int32), first)
     rows = [logits[0]]
     for k, token in enumerate(following[:-1]):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,8 +42,8 @@ Load = Callable[..., Model]
 
 
 @pytest.fixture(params=["native", "avx2", "scalar", "neon"], scope="module")
-def target(request: pytest.FixtureRequest) -> Iterator[str]:
-    yield request.param
+def target(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 def cases(target: str) -> list[str]:
