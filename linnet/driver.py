@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from linnet.check.typed import Program as TypedProgram
     from linnet.ir.node import Graph, Manifest
     from linnet.plan.types import UnitPlan
+    from linnet.runtime.bind import Binding
     from linnet.runtime.machine import Machine
     from linnet.runtime.program import Program, WeightSource
     from linnet.toolchain.cache import Entry as CacheEntry
@@ -45,7 +46,8 @@ _LOG = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class Request:
     """What is to be compiled. `entries` empty: all of them. `absent`: optional parameters the
-    checkpoint does not have. `bind`: values for generics of the entries (`S=8`)."""
+    checkpoint does not have. `stored`: parameters declared f32 that it holds in bf16 or f16.
+    `bind`: values for generics of the entries (`S=8`)."""
 
     source: Path
     root: str | None = None
@@ -54,6 +56,7 @@ class Request:
     target: str = "native"
     numerics: str = "equivalent"
     absent: frozenset[str] = frozenset()
+    stored: Mapping[str, str] = field(default_factory=dict)
     bind: Mapping[str, int] = field(default_factory=dict)
     name: str | None = None
 
@@ -219,7 +222,7 @@ def generate(request: Request) -> Generated:
     assert result.program is not None
     graphs = lower(request, result.program)
     found = _manifest(request, result.program)
-    plan = plan_unit(request.title, graphs, request.numerics)
+    plan = plan_unit(request.title, graphs, request.numerics, request.stored)
     target = load_target(resolve_target(request.target))
     artifact = describe(
         plan,
@@ -335,6 +338,7 @@ def _unit_key(request: Request, files: tuple[str, ...], compiler: str, flags: It
         target=request.target,
         numerics=request.numerics,
         absent=tuple(sorted(request.absent)),
+        stored=repr(sorted(request.stored.items())),
         bind=repr(sorted(request.bind.items())),
         compiler=compiler,
         flags=tuple(flags),
@@ -386,9 +390,24 @@ def load(
     from linnet.runtime.program import Program
 
     workers = checked_threads(threads)
-    binding = bind(manifest(request), source.tensors, names, where)
-    built = build(dataclasses.replace(request, absent=binding.absent))
+    found = manifest(request)
+    binding = bind(found, source.tensors, names, where)
+    halves = stored_halves(found, binding, source)
+    built = build(dataclasses.replace(request, absent=binding.absent, stored=halves))
     return Program(built.artifact, machine(built, workers), source, binding, strict=strict)
+
+
+def stored_halves(
+    found: Iterable[Parameter], binding: Binding, source: WeightSource
+) -> dict[str, str]:
+    """The parameters declared f32 that a source holds in a half float, with its dtype."""
+    halves = {}
+    for parameter in found:
+        if parameter.dtype == "f32" and parameter.path not in binding.absent:
+            dtype = source.tensors[binding.names[parameter.path]].dtype
+            if dtype in ("bf16", "f16"):
+                halves[parameter.path] = dtype
+    return halves
 
 
 def machine(built: Built, threads: int | None = None) -> Machine:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Collection
 
 import jinja2
 
@@ -32,7 +33,7 @@ _DEFINES = re.compile(
     r"^(?:#define (\w+)"
     r"|typedef .*?(\w+);"
     r"|(?:struct|enum|union) (\w+) \{"
-    r"|[a-z_][\w \*]*?\b(\w+)(?:\(|\[|\s=\s|;)"
+    r"|[A-Za-z_][\w \*]*?\b(\w+)(?:\(|\[|\s=\s|;)"
     r"|\} (\w+);)",
     re.MULTILINE,
 )
@@ -61,19 +62,17 @@ def render(template: str, target: Target, **values: object) -> str:
     return environment().get_template(template).render(**target.context(), **values)
 
 
-def prelude(target: Target, body: str, *, packing: bool = False) -> str:
+def prelude(target: Target, body: str, packs: Collection[str] = ()) -> str:
     """The C text that must stand before `body`: headers, the thread pool, what `body` calls.
 
     `body` is everything generated after it. A support function that neither the body nor
-    another kept function names is left out, so a unit holds no dead code. With `packing`, the
-    exported functions that lay out weights at load are added.
+    another kept function names is left out, so a unit holds no dead code. `packs` names the
+    exported functions of `rt/pack.h` that lay out the unit's weights at load.
     """
-    verbatim = [_source(THREADS, target)]
-    if packing:
-        verbatim.append(_source(PACK, target))
-    libraries = [_source(name, target) for name in (MATH, target.simd, *SHARED)]
-    kept = _used_paragraphs(libraries, "\n".join([*verbatim, body]))
-    return "\n".join([_includes(target), verbatim[0], kept, *verbatim[1:]])
+    threads = _source(THREADS, target)
+    libraries = [_source(name, target) for name in (MATH, target.simd, *SHARED, PACK)]
+    kept = _used_paragraphs(libraries, "\n".join([threads, body, *packs]))
+    return "\n".join([_includes(target), threads, kept])
 
 
 def _includes(target: Target) -> str:

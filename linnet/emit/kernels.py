@@ -41,9 +41,11 @@ def render_kernel(
     params: str,
     consts: Sequence[tuple[str, int]],
     layouts: Mapping[str, str],
+    dtypes: Mapping[str, str],
     epilogue: tuple[str, ...] = (),
 ) -> str:
-    """The C function. `layouts` maps every operand of the card to how it is passed."""
+    """The C function. `layouts` and `dtypes` map the operands of the card to how they are
+    passed and to the element type they have in memory."""
     text = env.render(
         template,
         target,
@@ -52,6 +54,7 @@ def render_kernel(
         consts=list(consts),
         has={operand: layout != "absent" for operand, layout in layouts.items()},
         forms=dict(layouts),
+        dtypes=dict(dtypes),
         epilogue=Epilogue.of(epilogue),
     )
     return _without_unused(text, [generic for generic, _ in consts])

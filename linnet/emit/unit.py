@@ -95,7 +95,7 @@ class _Unit:
         if self.stamps:
             call = f"{call}\n{self._stamps()}"
         body = "\n".join([call, *self.functions, *entries])
-        prelude = env.prelude(self.target, body, packing=bool(packs))
+        prelude = env.prelude(self.target, body, packs)
         title = f"{self.unit.name}: {', '.join(p.graph.name for p in self.unit.entries)}"
         return env.render(
             "unit/unit.c.j2",
@@ -123,6 +123,7 @@ class _Unit:
                 _parameters(kernel),
                 kernel.consts,
                 {form.operand: form.layout for form in kernel.forms},
+                {form.operand: form.dtype for form in kernel.forms},
                 kernel.epilogue,
             )
         )

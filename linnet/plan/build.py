@@ -19,7 +19,7 @@ from linnet.plan import views
 from linnet.plan.cards import Card, Match, evaluate, match, size_values
 from linnet.plan.epilogues import join_epilogues
 from linnet.plan.lengths import prefix_lengths
-from linnet.plan.memory import plan_memory
+from linnet.plan.memory import larger, plan_memory
 from linnet.plan.order import Order, identity, order, peel
 from linnet.plan.packing import can_pack, dense_order, needed_orders, packed_order, param_view
 from linnet.plan.tables import PACKED, Tables
@@ -43,11 +43,16 @@ from linnet.plan.types import (
 from linnet.plan.work import share_work
 
 
-def plan_unit(name: str, graphs: list[Graph], policy: str) -> UnitPlan:
-    """Plan all entries of a unit; weights, states and kernels are shared between them."""
+def plan_unit(
+    name: str, graphs: list[Graph], policy: str, stored: Mapping[str, str] | None = None
+) -> UnitPlan:
+    """Plan all entries of a unit; weights, states and kernels are shared between them.
+
+    `stored` maps parameters declared f32 that the checkpoint holds in bf16 or f16 to that."""
+    halves = dict(stored or {})
     prepared = [_prepare(graph, policy) for graph in graphs]
-    wanted = [o for p in prepared for o in needed_orders(p.graph, p.cards, p.facts)]
-    tables = Tables(frozenset(wanted))
+    wanted = [o for p in prepared for o in needed_orders(p.graph, p.cards, p.facts, halves)]
+    tables = Tables(frozenset(wanted), halves)
     entries = [_plan_entry(entry, tables) for entry in prepared]
     kernels = [s.kernel for e in entries for s in e.steps if isinstance(s, KernelStep)]
     return UnitPlan(
@@ -297,7 +302,7 @@ class _Planner:
         if card.scratch is not None:
             floats = evaluate(card.scratch, function.generics)
             arguments.append(ScratchArgument(floats))
-            self.plan_.scratch = self.plan_.scratch.maximum(floats * 4)
+            self.plan_.scratch = larger(self.plan_.scratch, floats * 4, self.facts)
         instance = KernelInstance(card, consts, free, tuple(forms), node.type.dtype)
         self.plan_.steps.append(
             KernelStep(instance, tuple(arguments), tuple(reads), writes, node, match_.reason)
@@ -352,7 +357,7 @@ class _Planner:
     def _packed(self, arg: Node, function: str, free: bool) -> PointerArgument | None:
         """A weight laid out for the kernel at load. A kernel with a choice (`free`) takes it
         only where the unit holds it anyway."""
-        order = packed_order(arg, function, self.facts)
+        order = packed_order(arg, function, self.facts, self.tables.stored)
         if order is None or (free and order not in self.tables.wanted):
             return None
         return PointerArgument(views.dense(self.tables.weight(order, arg.type.dims)))

@@ -30,6 +30,13 @@ def aligned(size: Dim) -> Dim:
     return (size + (ALIGNMENT - 1)).floordiv(Dim.const(ALIGNMENT)) * ALIGNMENT
 
 
+def larger(a: Dim, b: Dim, facts: Facts) -> Dim:
+    """The larger of two sizes, as one of them where the prover can tell."""
+    if is_nonnegative(a - b, facts):
+        return a
+    return b if is_nonnegative(b - a, facts) else a.maximum(b)
+
+
 def buffer_bytes(buffer: Buffer) -> Dim:
     return product(buffer.dims) * ITEM_SIZES[buffer.dtype]
 

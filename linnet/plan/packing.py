@@ -26,21 +26,24 @@ def dense_order(param: Node) -> WeightOrder:
     return WeightOrder(param.attrs.name, param.type.dtype, "dense", (), size)
 
 
-def packed_order(arg: Node, function: str, facts: Facts) -> WeightOrder | None:
+def packed_order(
+    arg: Node, function: str, facts: Facts, stored: Mapping[str, str]
+) -> WeightOrder | None:
     """How packing function `function` lays out an operand, or None if it is no matrix of a
-    parameter."""
+    parameter. What the checkpoint has in a half float (`stored`, by path) stays one."""
     view = param_view(arg, facts)
     if view is None or len(view.dims) != 2:
         return None
     param = arg if arg.op is Op.PARAM else arg.args[0]
     assert isinstance(param.attrs, Named)
     rows, columns = (dim.value for dim in view.dims)
+    dtype = stored.get(param.attrs.name, arg.type.dtype)
     return WeightOrder(
         path=param.attrs.name,
-        dtype=arg.type.dtype,
-        layout=function,
+        dtype=dtype,
+        layout=function if dtype == arg.type.dtype else f"{function}_16",
         args=(rows, columns, *(stride.value for stride in view.strides)),
-        size=-(-rows // PANEL) * PANEL * columns * ITEM_SIZES[arg.type.dtype],
+        size=-(-rows // PANEL) * PANEL * columns * ITEM_SIZES[dtype],
         offset=view.offset.value,
     )
 
@@ -62,12 +65,13 @@ def _stand_in(param: Node) -> Buffer:
 def can_pack(call: Node, card: Card, facts: Facts) -> bool:
     """Whether every operand that the card takes only packed can be."""
     return all(
-        packed_order(arg, function, facts) is not None for arg, function in _packed_only(call, card)
+        packed_order(arg, function, facts, {}) is not None
+        for arg, function in _packed_only(call, card)
     )
 
 
 def needed_orders(
-    graph: Graph, cards: Mapping[int, Card | None], facts: Facts
+    graph: Graph, cards: Mapping[int, Card | None], facts: Facts, stored: Mapping[str, str]
 ) -> Iterable[WeightOrder]:
     """The packed weights that calls of `graph` cannot do without. `cards` is by function id."""
     for node in toposort(graph.outputs()):
@@ -76,7 +80,7 @@ def needed_orders(
         card = cards.get(id(node.attrs.function))
         if card is not None:
             for arg, function in _packed_only(node, card):
-                order = packed_order(arg, function, facts)
+                order = packed_order(arg, function, facts, stored)
                 if order is not None:
                     yield order
 

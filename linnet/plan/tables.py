@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from linnet.dims import Dim
@@ -14,9 +15,12 @@ PACKED = "_packed"
 @dataclass
 class Tables:
     """In order of first use. `wanted` are the packed weights some kernel of the unit cannot do
-    without; a kernel with a choice takes one of these rather than a layout of its own."""
+    without; a kernel with a choice takes one of these rather than a layout of its own. `stored`
+    maps parameters that the checkpoint holds in bf16 or f16 to that dtype: where they are
+    packed they stay in it, and kernels widen as they read."""
 
     wanted: frozenset[WeightOrder] = frozenset()
+    stored: Mapping[str, str] = field(default_factory=dict)
     weights: dict[WeightOrder, Buffer] = field(default_factory=dict)
     states: dict[str, Node] = field(default_factory=dict)
     state_buffers: dict[str, Buffer] = field(default_factory=dict)

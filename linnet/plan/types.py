@@ -92,6 +92,7 @@ class KernelInstance:
         emitter numbers those that meet."""
         parts = [self.card.name, *(str(value) for _, value in self.consts)]
         parts += [f.layout for f in self.forms if f.layout == "lengths"]
+        parts += sorted({f.dtype for f in self.forms if f.dtype in ("bf16", "f16")})
         parts += self.epilogue
         parts += [f"no_{f.operand}" for f in self.forms if f.layout == "absent"]
         return "_".join(parts)

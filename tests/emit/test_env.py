@@ -26,7 +26,7 @@ def test_only_used_support_functions_are_pasted() -> None:
 
 
 def test_packing_comes_when_asked_for() -> None:
-    text = prelude(load_target("scalar"), "", packing=True)
+    text = prelude(load_target("scalar"), "", ["linnet_pack_panels"])
     assert text.index("ln_f32_from_bf16(uint16_t h) {") < text.index("void linnet_pack_panels(")
 
 

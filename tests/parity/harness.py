@@ -65,6 +65,12 @@ class Operand:
     ctype: str
     rank: int
     form: str = "dense"
+    half: str = "bf16"  # what a uint16_t holds
+
+    @property
+    def dtype(self) -> str:
+        """The element type as templates see it."""
+        return {"float": "f32", "uint16_t": self.half}.get(self.ctype, self.ctype)
 
     def parameters(self) -> list[tuple[str, str]]:
         """(C type, name) of each parameter that stands for it."""
@@ -134,6 +140,7 @@ class Kernel:
             f"struct worker *w, {text}",
             self.consts,
             {o.name: o.form for o in self.operands},
+            {o.name: o.dtype for o in self.operands},
         )
 
     def call(self) -> str:

@@ -16,7 +16,7 @@ KINDS = {"f32": 0, "f16": 1, "bf16": 2}
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    source = prelude(load_target("scalar"), "", packing=True)
+    source = prelude(load_target("scalar"), "", ["linnet_pack_panels", "linnet_pack_panels_16"])
     return compile_shared(source, tmp_path_factory.mktemp("pack") / "pack.so")
 
 
