@@ -109,7 +109,7 @@ class Kernel:
         forms = "".join(f"_{o.form}" for o in self.operands if o.name in ("mask", "table"))
         absent = "".join(f"_no_{o.name}" for o in self.operands if o.form == "absent")
         fixed = "".join(f"_{n}{v}" for n, v in self.consts)
-        return self.path.split("/")[1] + fixed + forms + absent
+        return self.path.split("/")[1] + fixed + forms + absent + self.suffix
 
     @functools.cached_property
     def card(self) -> dict[str, object]:

@@ -77,6 +77,17 @@ LINEAR_ROW = Kernel(
     (Operand("x", "float", 2), *LINEAR.operands[1:]),
     (("S", 1),),
 )
+LINEAR_HALVES = tuple(
+    Kernel(
+        path,
+        LINEAR.generics,
+        (kernel.operands[0], Operand("weight", "uint16_t", 2, "packed", half), LINEAR.operands[2]),
+        kernel.consts,
+        suffix=f"_{half}",
+    )
+    for half in ("bf16", "f16")
+    for path, kernel in (("linear/linear", LINEAR), ("linear/linear_row", LINEAR_ROW))
+)
 LINEAR_SIZES = [  # rows, In, Out
     (0, 5, 3), (1, 1, 1), (1, 0, 5), (7, 0, 65), (1, 37, 64), (2, 64, 63), (3, 65, 65),
     (5, 3, 130), (6, 17, 64), (7, 17, 1), (11, 257, 67), (13, 300, 20), (98, 31, 65), (1, 300, 200),
@@ -89,6 +100,20 @@ def panels(weight: np.ndarray) -> np.ndarray:
     padded = np.zeros((-(-rows // 64) * 64, columns), np.float32)
     padded[:rows] = weight
     return np.ascontiguousarray(padded.reshape(-(-rows // 64), 64, columns).transpose(0, 2, 1))
+
+
+def halved(values: np.ndarray, half: str) -> np.ndarray:
+    """The bits of values that a half float holds exactly."""
+    if half == "f16":
+        return values.astype(np.float16).view(np.uint16)
+    return (values.view(np.uint32) >> 16).astype(np.uint16)
+
+
+def rounded(values: np.ndarray, half: str) -> np.ndarray:
+    """The nearest (or a near) value that a half float holds."""
+    if half == "f16":
+        return values.astype(np.float16).astype(np.float32)
+    return (values.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
 
 
 def linear_trial(
@@ -105,7 +130,10 @@ def linear_trial(
             want, scale = want + bias, scale + np.abs(bias)
     fixed = dict(kernel.consts)
     numbers = [n for g, n in (("S", rows), ("In", inner), ("Out", outer)) if g not in fixed]
-    arrays = [wide, panels(weight), *([bias] if has_bias else []), empty(rows, outer)]
+    packed = panels(weight)
+    if kernel.operands[1].ctype == "uint16_t":
+        packed = halved(packed, kernel.operands[1].half)
+    arrays = [wide, packed, *([bias] if has_bias else []), empty(rows, outer)]
     strides = [inner + pad] if kernel.operands[0].form == "rows" else []
     return Trial(
         Case(kernel, [*numbers, *strides], arrays),
@@ -120,6 +148,10 @@ def linear_trials() -> Iterator[Trial]:
         yield linear_trial(LINEAR_PLAIN, x * np.float32(1e18), weight, bias, pad=0)
         if rows == 1:
             yield linear_trial(LINEAR_ROW, x, weight, bias, pad=0)
+        for kernel in LINEAR_HALVES:
+            if rows == 1 or not kernel.consts:
+                held = rounded(weight, kernel.operands[1].half)
+                yield linear_trial(kernel, x, held, bias, pad=0)
     x, weight, bias = normal(9, 64), normal(192, 64), normal(192)
     yield linear_trial(LINEAR_FIXED, x, weight, bias, pad=0)
     x[4, 7] = np.nan  # in that row only
@@ -429,6 +461,7 @@ KERNELS = (
     LINEAR_PLAIN,
     LINEAR_FIXED,
     LINEAR_ROW,
+    *LINEAR_HALVES,
     SOFTMAX,
     GELU,
     NORM,
