@@ -32,7 +32,10 @@ from linnet.plan.types import EntryPlan, KernelStep, Step
 
 _PLACE = re.compile(r"\.\d+(?=\.|$)")
 _NUMBER = re.compile(r"_\d+$")
+_LOOP = "loop "
 WARM_UP = 2
+"""Calls that are not counted."""
+
 Say = Callable[[str], None]
 
 
@@ -92,7 +95,8 @@ class Profile:
         """Steps that differ only in the number of their layer as one line, longest first."""
         groups: dict[tuple[str, str], Line] = {}
         for line in self.lines:
-            key = (_PLACE.sub(".{i}", line.where), _NUMBER.sub("", line.what))
+            what = _NUMBER.sub("", line.what) if line.what.startswith(_LOOP) else line.what
+            key = (_PLACE.sub(".{i}", line.where), what)
             known = groups.get(key, Line(*key, 0, 0.0, Cost()))
             groups[key] = dataclasses.replace(
                 known,
@@ -141,8 +145,10 @@ def profile(request: Request, say: Say = lambda text: None) -> Profile:
 def _line(step: Step, seconds: float, call: Call) -> Line:
     origin = step.node.origin
     where = origin.path if origin is not None and origin.path else step.writes.buffer.name
-    named = isinstance(step, KernelStep)
-    what = step.kernel.symbol if named else f"loop {step.writes.buffer.name}"
+    if isinstance(step, KernelStep):
+        what = step.kernel.symbol
+    else:
+        what = f"{_LOOP}{step.writes.buffer.name}"
     return Line(where, what, 1, seconds, cost.step_cost(step, call))
 
 
