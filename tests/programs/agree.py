@@ -48,19 +48,13 @@ from linnet.lower import bound_generics, lower_entry, manifest
 from linnet.passes.rewrite import rewrite
 from linnet.plan.build import entry_facts
 from linnet.plan.cards import match
+from linnet.runtime.boundary import NUMPY
 
 CALLS = 3
 ROOT_SIZES = (4, 6, 2, 3, 8, 1, 12, 0, 16, 5)
 SIZES = (3, 0, 1, 5, 2, 4, 8, 6, 7)
 APPROXIMATE = frozenset({"exp", "log", "rsqrt", "sin", "cos", "tanh"})
 TOLERANCE = {"bf16": 2e-2, "f16": 4e-3, "f32": 2e-5, "f64": 1e-11}
-NUMPY = {
-    "bool": np.bool_,
-    "f16": np.float16,
-    "f32": np.float32,
-    "f64": np.float64,
-    **{f"{sign}{bits}": np.dtype(f"{sign}{bits // 8}").type for sign in "iu" for bits in (8, 16, 32, 64)},
-}  
 
 
 # --- programs to cases --------------------------------------------------------------------
@@ -93,7 +87,7 @@ def cases(program: Program, name: str, draw: np.random.Generator) -> list[Case]:
         for generics in settings:
             for absent in _absences(program, root, generics):
                 prefix = f"{name}{len(found)}"
-                case = _case(program, root, generics, absent, prefix, draw)
+                case = case_of(program, root, generics, absent, prefix, draw)
                 if case is not None:
                     found.append(case)
         assert len(found) > before, f"no sizes suit {root.name}"
@@ -148,7 +142,7 @@ def _absences(
     ]
 
 
-def _case(
+def case_of(
     program: Program,
     root: BlockDecl,
     generics: dict[str, int | str],
@@ -245,8 +239,7 @@ def some_array(
     with np.errstate(over="ignore"):
         if dtype != "bf16":
             return values.astype(NUMPY[dtype])
-        bits = values.astype(np.float32).view(np.uint32) >> np.uint32(16)
-    return bits.astype(np.uint16)
+        return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
 
 
 def _integers(kind: Any, shape: tuple[int, ...], draw: np.random.Generator, wild: bool) -> Any:

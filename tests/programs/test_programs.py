@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs.agree import Case, assert_close, assert_same_bits, cases, checked, compiled_values
 from support.targets import ALL, missing, require
+
+from programs.agree import Case, assert_close, assert_same_bits, cases, checked, compiled_values
 
 PROGRAMS = sorted(Path(__file__).parent.glob("*.linnet"))
 RUNS = [*((target, "equivalent") for target in ALL), ("scalar", "exact"), ("avx2", "exact")]
