@@ -312,8 +312,10 @@ class EmulatedMachine:
 
 
 def _pages(size: int) -> Array:
-    """Zeroed memory on pages of its own, huge ones where the system grants them."""
-    pages = mmap.mmap(-1, max(size, mmap.PAGESIZE))
+    """Zeroed memory on pages of its own, huge ones where the system grants them. A forked
+    process gets a copy; without the flags the two would share it, on small pages."""
+    private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    pages = mmap.mmap(-1, max(size, mmap.PAGESIZE), flags=private)
     if hasattr(mmap, "MADV_HUGEPAGE") and size >= 2**21:
         with contextlib.suppress(OSError):  # a kernel without them is only slower
             pages.madvise(mmap.MADV_HUGEPAGE)
