@@ -143,7 +143,7 @@ class _Run:
 
     def _costs(self) -> None:
         for rows in sorted({task.rows for task in self.tasks}):
-            plan = driver.generate(self.subject.request(rows)).plan
+            plan = driver.generate(self.subject.opened(rows).request).plan
             if rows == 1:
                 self.result.stored_bytes = sum(w.size for w in plan.weights)
             for task in (t for t in self.tasks if t.rows == rows):
@@ -155,7 +155,7 @@ class _Run:
         rows = [Row(engine, engine, count) for count in self.request.threads]
         self.result.rows += rows
         try:
-            versions = self._find(engine)
+            found = self._find(engine)
             Path(self._job(engine, 1)["folder"]).mkdir(exist_ok=True)
             with Client(self._python[engine]) as client:
                 client.ask(
@@ -166,21 +166,22 @@ class _Run:
                 row.status, row.reason = _STATUS[error.kind], str(error)
             return
         for row in rows:
-            row.versions = versions
+            row.title, row.versions = found["title"], found["versions"]
 
-    def _find(self, engine: str) -> dict[str, str]:
-        """The first interpreter that has the engine. Raises WorkerError when none has."""
+    def _find(self, engine: str) -> dict[str, Any]:
+        """What the first interpreter that has the engine says about it. Raises WorkerError when
+        none has."""
         problem = WorkerError("missing", "no interpreter")
         pythons = () if engine == OURS else self.request.pythons
         for python in (*pythons, sys.executable):
             try:
                 with Client(python) as client:
-                    versions: dict[str, str] = client.ask("check", engine=engine)["versions"]
+                    found = client.ask("check", engine=engine)
             except WorkerError as error:
                 problem = error
                 continue
             self._python[engine] = python
-            return versions
+            return found
         raise problem
 
     def _job(self, engine: str, threads: int) -> dict[str, Any]:

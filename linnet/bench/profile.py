@@ -165,24 +165,18 @@ class _Timed:
     """A unit with clocks, its weights bound."""
 
     def __init__(self, subject: Subject, request: Request) -> None:
-        from linnet.runtime.bind import bind
-        from linnet.runtime.checkpoint import open_checkpoint
         from linnet.runtime.program import Program
 
-        assert subject.files is not None
         self._request = request
-        asked = dataclasses.replace(subject.request(request.rows), entries=(request.entry,))
-        source = open_checkpoint(subject.files.weights)
-        names = weights.stored_names(subject, source.names)
-        where = str(subject.files.weights)
-        binding = bind(driver.manifest(asked), source.tensors, names, where)
-        generated = driver.generate(dataclasses.replace(asked, absent=binding.absent))
+        opened = subject.opened(request.rows)
+        asked = dataclasses.replace(opened.request, entries=(request.entry,))
+        generated = driver.generate(asked)
         self.plan: EntryPlan = generated.plan.entries[0]
         built = _built(generated)
         self._stamps = _stamps(built, len(self.plan.steps))
         machine = driver.machine(built, request.threads)
         self.threads = machine.workers
-        self._program = Program(built.artifact, machine, source, binding, strict=True)
+        self._program = Program(built.artifact, machine, opened.source, opened.binding, strict=True)
         self._entry: Entry = self._program.entries[request.entry]
         self._inputs, self.call = _inputs(self._entry, request, subject.vocabulary)
 

@@ -7,16 +7,23 @@ weights of the right shapes (`weights`). Nothing is compiled here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from linnet import driver
 from linnet.errors import CheckpointError, UsageError
 from linnet.nest import registry
+from linnet.nest.bindings import load_bindings, tensor_names
 from linnet.nest.card import Card, Generic
 from linnet.nest.config import Config, load_config, resolve_generics
 from linnet.nest.resolve import Checkpoint, resolve
+
+if TYPE_CHECKING:
+    from linnet.runtime.bind import Binding
+    from linnet.runtime.checkpoint import Checkpoint as Weights
 
 ROWS = "Batch"
 """The generic that counts the rows kept between calls, as entries for serving name it."""
@@ -52,6 +59,28 @@ class Subject:
             name=self.card.name,
         )
 
+    def names(self, available: Iterable[str] = ()) -> dict[str, str]:
+        """The tensor name of each parameter, with the prefix that fits the names `available`."""
+        card = self.card
+        bindings = None if card.weights.bindings is None else load_bindings(card.weights.bindings)
+        paths = [parameter.path for parameter in driver.manifest(self.request())]
+        return tensor_names(bindings, paths, available, card.weights.prefixes)
+
+    def opened(self, rows: int = 1) -> Opened:
+        """The weights with the request that they lead to. Raises CheckpointError."""
+        from linnet.runtime.bind import bind
+        from linnet.runtime.checkpoint import open_checkpoint
+
+        assert self.files is not None
+        request = self.request(rows)
+        manifest = driver.manifest(request)
+        source = open_checkpoint(self.files.weights)
+        where = str(self.files.weights)
+        binding = bind(manifest, source.tensors, self.names(source.names), where)
+        halves = driver.stored_halves(manifest, binding, source)
+        request = dataclasses.replace(request, absent=binding.absent, stored=halves)
+        return Opened(request, source, binding)
+
     @property
     def vocabulary(self) -> int:
         """How many token ids there are. Raises UsageError for a model that writes no text."""
@@ -77,6 +106,15 @@ class Subject:
                 help="give `context` under [text] in nest.toml",
             )
         return min(sizes)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What is compiled for the weights of a checkpoint, the weights, and which is which."""
+
+    request: driver.Request
+    source: Weights
+    binding: Binding
 
 
 def _files(card: Card, checkpoint: str | Path | None) -> Checkpoint | None:

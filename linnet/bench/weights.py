@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,6 @@ from linnet import driver
 from linnet.artifact import Parameter
 from linnet.bench.subject import Subject
 from linnet.errors import UsageError
-from linnet.nest.bindings import load_bindings, tensor_names
 
 MADE = {"f32": ("<f4", "F32"), "f16": ("<f2", "F16")}
 """Dtypes that weights are made in: numpy's name and the file's."""
@@ -37,7 +35,7 @@ VECTOR_SPREAD = 0.1
 def write_checkpoint(subject: Subject, folder: Path, seed: int = 0) -> None:
     """Fill `folder`. Raises UsageError for a model with parameters of a dtype that is not made
     here."""
-    names = stored_names(subject)
+    names = subject.names()
     parameters = [p for p in driver.manifest(subject.request()) if not p.optional]
     unmade = [p for p in parameters if p.dtype not in MADE]
     if unmade:
@@ -48,14 +46,6 @@ def write_checkpoint(subject: Subject, folder: Path, seed: int = 0) -> None:
     _write_safetensors(folder / "model.safetensors", parameters, names, seed)
     config = json.dumps(config_of(subject), indent=2, sort_keys=True)
     (folder / "config.json").write_text(config + "\n", encoding="utf-8")
-
-
-def stored_names(subject: Subject, available: Iterable[str] = ()) -> dict[str, str]:
-    """The tensor name of each parameter, with the prefix that fits the names `available`."""
-    card = subject.card
-    bindings = None if card.weights.bindings is None else load_bindings(card.weights.bindings)
-    paths = [p.path for p in driver.manifest(subject.request())]
-    return tensor_names(bindings, paths, available, card.weights.prefixes)
 
 
 def config_of(subject: Subject) -> dict[str, Any]:

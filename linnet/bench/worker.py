@@ -3,7 +3,7 @@
 Requests come on stdin and answers go to stdout, one JSON object a line; whatever an engine
 prints goes to stderr. A request names what to `do`:
 
-    check    engine                          -> versions, {distribution: version}
+    check    engine                          -> title; versions, {distribution: version}
     prepare  engine, job                     -> seconds
     load     engine, job                     -> seconds
     run      prompts, count, repeats         -> runs: start, ids, times; busy
@@ -69,7 +69,8 @@ class Worker:
     def do_check(self, engine: str) -> dict[str, Any]:
         found = engine_named(engine)
         found.check()
-        return {"versions": {name: _version(name) for name in found.packages}}
+        versions = {name: _version(name) for name in found.packages}
+        return {"title": found.title, "versions": versions}
 
     def do_prepare(self, engine: str, job: dict[str, Any]) -> dict[str, Any]:
         found = engine_named(engine)

@@ -102,5 +102,5 @@ def compile_cold(job: Job) -> float:
         from linnet import driver
 
         start = time.monotonic()
-        driver.build(Subject.find(job.card, job.checkpoint).request())
+        driver.build(Subject.find(job.card, job.checkpoint).opened().request)
         return time.monotonic() - start
