@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from linnet.bench.engine import Engine, Job, Prompts, need
+from linnet.bench.engine import Engine, Job, NotForThisModelError, Prompts, need
 from linnet.bench.gpt2_weights import Sizes, read
 
 FILE = "model.onnx"
@@ -22,6 +22,8 @@ class ThisEngine(Engine):
 
     def prepare(self, job: Job) -> None:
         sizes, tensors = read(Path(job.checkpoint))
+        if sizes.width // sizes.heads % 8:
+            raise NotForThisModelError("its fused attention takes heads of a multiple of 8")
         need("onnx").save(_Graph(sizes, tensors).model(), str(Path(job.folder) / FILE))
 
     def load(self, job: Job) -> None:
