@@ -52,6 +52,8 @@ class Request:
     position: int = 16
     threads: int | None = None
     calls: int = 20
+    target: str = "native"
+    numerics: str = "equivalent"
 
     def __post_init__(self) -> None:
         driver.checked_threads(self.threads)
@@ -169,7 +171,12 @@ class _Timed:
 
         self._request = request
         opened = subject.opened(request.rows)
-        asked = dataclasses.replace(opened.request, entries=(request.entry,))
+        asked = dataclasses.replace(
+            opened.request,
+            entries=(request.entry,),
+            target=_runnable(request.target),
+            numerics=request.numerics,
+        )
         generated = driver.generate(asked)
         self.plan: EntryPlan = generated.plan.entries[0]
         built = _built(generated)
@@ -192,6 +199,19 @@ class _Timed:
 
     def close(self) -> None:
         self._program.close()
+
+
+def _runnable(name: str) -> str:
+    """A target that this machine runs itself. Raises UsageError for another."""
+    from linnet.toolchain.native import host_targets
+
+    target = driver.resolve_target(name)
+    if target not in host_targets():
+        raise UsageError(
+            f"this machine does not run {target} itself, so times would mean nothing",
+            help="`--loops` counts what is in the inner loops without running them",
+        )
+    return target
 
 
 def _built(generated: driver.Generated) -> driver.Built:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from pathlib import Path
 
 import click
 
-from linnet.cli.options import HELP, common, json_option, option, usage
+from linnet.cli.options import HELP, common, json_option, option, target_options, usage
 from linnet.cli.terminal import Console
 
 
@@ -24,6 +26,14 @@ from linnet.cli.terminal import Console
 @option("-t", "--threads", type=int, help="Threads to compute with.")
 @click.option("--calls", type=int, default=20, show_default=True, help="Medians of so many calls.")
 @click.option("--each", is_flag=True, help="Every step on a line of its own, in running order.")
+@click.option("--loops", is_flag=True, help="Count what is in the inner loops instead.")
+@click.option(
+    "--cpu",
+    "cpus",
+    metavar="NAME,...",
+    help="With --loops: processors whose models llvm-mca is asked about.",
+)
+@target_options
 @json_option
 @common
 @click.pass_obj
@@ -38,6 +48,10 @@ def profile(
     threads: int | None,
     calls: int,
     each: bool,
+    loops: bool,
+    cpus: str | None,
+    target: str,
+    numerics: str,
     as_json: bool,
 ) -> None:
     """Time the steps of an entry of MODEL, each against what the machine allows it.
@@ -45,11 +59,18 @@ def profile(
     A step must read its weights (and the part of the state it looks at) and do its operations;
     the limits for both are measured in the same run. Steps that are alike in all layers make one
     line. The time of a step holds the barrier after it.
+
+    With --loops nothing is run: the innermost loops of the generated code are listed with what
+    they hold, for any target a compiler is there for.
     """
     from linnet.bench import profile as module
     from linnet.cli.subject import find_model
 
     card = find_model(model)
+    if loops:
+        for line in _loops(card.file, target, numerics, cpus):
+            console.line(line)
+        return
     with usage():
         request = module.Request(
             card.file,
@@ -60,6 +81,8 @@ def profile(
             position=position,
             threads=threads,
             calls=calls,
+            target=target,
+            numerics=numerics,
         )
     with console.progress("preparing"):
         found = module.profile(request, console.show_status)
@@ -68,3 +91,17 @@ def profile(
         return
     for line in module.text(found, each=each):
         console.line(line)
+
+
+def _loops(model: Path, target: str, numerics: str, cpus: str | None) -> list[str]:
+    """The inner loops of a model's code for a target."""
+    from linnet import driver
+    from linnet.bench import loops
+    from linnet.bench.subject import Subject
+    from linnet.targets.target import load_target
+
+    known = driver.resolve_target(target)
+    request = Subject.find(model).request()
+    generated = driver.generate(dataclasses.replace(request, target=known, numerics=numerics))
+    names = None if cpus is None else tuple(name for name in cpus.split(",") if name)
+    return loops.report(generated.c, known, load_target(known).f32.lanes, names)
