@@ -16,6 +16,8 @@ from linnet.bench.workload import Task
 
 WIDTH, HEIGHT = 880, 560
 LEFT, RIGHT, TOP, BOTTOM = 76, 210, 76, 60
+LABEL = 104
+"""About the width of a task's name."""
 
 STYLE = """
   svg { font-family: system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
@@ -23,15 +25,14 @@ STYLE = """
   .grid { stroke: #e3e7ef; stroke-width: 1; } .frame { stroke: #aab2c3; fill: none; }
   .roof { fill: none; stroke-width: 2.2; stroke-linejoin: round; }
   .under { opacity: 0.06; }
-  .t0 { --c: #2563eb; } .t1 { --c: #d9480f; } .t2 { --c: #087f5b; } .t3 { --c: #862e9c; }
-  .roof { stroke: var(--c); } .under { fill: var(--c); } .mark { fill: var(--c); }
-  .mark { stroke: #ffffff; stroke-width: 1.4; } .label { fill: var(--c); font-weight: 600; }
-  .other { fill: none; stroke: var(--c); stroke-width: 1.3; opacity: 0.65; }
-  .stem { stroke: var(--c); stroke-width: 1; opacity: 0.35; stroke-dasharray: 2 3; }
+  .t0 { color: #2563eb; } .t1 { color: #d9480f; } .t2 { color: #087f5b; } .t3 { color: #862e9c; }
+  .roof { stroke: currentColor; } .under { fill: currentColor; } .mark { fill: currentColor; }
+  .mark { stroke: #ffffff; stroke-width: 1.4; } .label { fill: currentColor; font-weight: 600; }
+  .other { fill: none; stroke: currentColor; stroke-width: 1.3; opacity: 0.65; }
   @media (prefers-color-scheme: dark) {
     .paper { fill: #12161f; } .ink { fill: #e7ebf3; } .soft { fill: #98a2b8; }
     .grid { stroke: #252c3a; } .frame { stroke: #4a556b; } .mark { stroke: #12161f; }
-    .t0 { --c: #6ea8fe; } .t1 { --c: #ff9466; } .t2 { --c: #40c796; } .t3 { --c: #d08be8; }
+    .t0 { color: #6ea8fe; } .t1 { color: #ff9466; } .t2 { color: #40c796; } .t3 { color: #d08be8; }
     .under { opacity: 0.1; }
   }
 """
@@ -130,7 +131,7 @@ def _axes(result: Result, points: list[_Point]) -> tuple[_Axis, _Axis]:
     lowest = min([p.rate for p in points] + [min(li.bandwidth for li in limits) * low])
     return (
         _Axis(low, high, LEFT, WIDTH - RIGHT),
-        _Axis(lowest / 1.6, peak * 1.8, HEIGHT - BOTTOM, TOP),
+        _Axis(lowest / 3.0, peak * 1.8, HEIGHT - BOTTOM, TOP),
     )
 
 
@@ -177,11 +178,11 @@ def _marks(points: list[_Point], x: _Axis, y: _Axis) -> Iterator[str]:
             f'<circle class="{kind}" cx="{at:.1f}" cy="{up:.1f}" r="{6 if ours else 4}">'
             f"<title>{escape(tip)}</title></circle>"
         )
-    yield from _labels([p for p in points if p.row.engine == OURS], x, y)
+    yield from _labels(points, x, y)
 
 
 def _labels(points: list[_Point], x: _Axis, y: _Axis) -> Iterator[str]:
-    """Names of tasks below the lowest of our dots, moved down where they would overlap."""
+    """Names of tasks below their lowest points, moved down where they would overlap."""
     lowest: dict[str, _Point] = {}
     for point in points:
         if point.task.key not in lowest or point.rate < lowest[point.task.key].rate:
@@ -189,10 +190,11 @@ def _labels(points: list[_Point], x: _Axis, y: _Axis) -> Iterator[str]:
     taken: list[tuple[float, float]] = []
     for point in sorted(lowest.values(), key=lambda p: p.rate):
         at, up = x.at(point.intensity), y.at(point.rate) + 20
-        while any(abs(at - a) < 84 and abs(up - b) < 13 for a, b in taken):
-            up += 13
+        at = min(max(at, x.start + LABEL / 2), x.end - LABEL / 2)
+        while any(abs(at - a) < LABEL and abs(up - b) < 14 for a, b in taken):
+            up += 14
         taken.append((at, up))
-        yield _text(at, min(up, y.start - 6), point.task.title, "ink", "middle")
+        yield _text(at, up, point.task.title, "ink", "middle")
 
 
 def _legend(result: Result, points: list[_Point]) -> Iterator[str]:
