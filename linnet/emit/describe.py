@@ -21,7 +21,7 @@ from linnet.dims import Clause
 from linnet.emit.unit import arena_bytes, symbol
 from linnet.ir.node import Graph, Named, Node
 from linnet.plan.ranges import InputRange, input_ranges
-from linnet.plan.types import Buffer, EntryPlan, Space, UnitPlan
+from linnet.plan.types import Buffer, EntryPlan, Space, UnitPlan, leaves
 
 
 def describe(
@@ -98,7 +98,7 @@ def _range(item: InputRange) -> ValueRange:
 
 def _used(plan: EntryPlan, space: Space) -> tuple[int, ...]:
     buffers: dict[int, Buffer] = {}
-    for step in plan.steps:
+    for step in leaves(plan.steps):
         for view in (*step.reads, step.writes):
             if view.buffer.space is space:
                 buffers[view.buffer.index] = view.buffer

@@ -7,7 +7,7 @@ names things and lines them up.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from linnet.dims import Dim, Facts
@@ -35,6 +35,8 @@ from linnet.plan.types import (
     Space,
     Step,
     UnitPlan,
+    WhileStep,
+    leaves,
 )
 from linnet.targets.target import Target
 
@@ -44,6 +46,7 @@ _TABLES = {
     Space.WEIGHT: "weights",
     Space.STATE: "states",
 }
+WIDTH = 98
 COLUMN = 88
 """Where comments that lead back to the source begin, if the line leaves room."""
 
@@ -54,6 +57,16 @@ class _StepText:
     call: str
     kernel: bool
     number: int  # from 1 on
+    rounds: _Rounds | None = None
+
+
+@dataclass(frozen=True)
+class _Rounds:
+    """What a `while` does: in each round `condition`, then `body` if `test` holds."""
+
+    condition: list[_Group]
+    test: str
+    body: list[_Group]
 
 
 @dataclass(frozen=True)
@@ -148,13 +161,7 @@ class _Unit:
     # --- entries --------------------------------------------------------------------------
 
     def _entry(self, plan: EntryPlan) -> str:
-        facts = entry_facts(plan.graph)
-        groups = [
-            _Group(shared, [self._step(step, facts, shared, number) for number, step in steps])
-            for shared, steps in itertools.groupby(
-                enumerate(plan.steps, 1), key=lambda numbered: numbered[1].parallel
-            )
-        ]
+        groups = self._groups(plan.steps, entry_facts(plan.graph), indent=2)
         return env.render(
             "unit/entry.c.j2",
             self.target,
@@ -166,7 +173,18 @@ class _Unit:
             stamps=self.stamps,
         )
 
-    def _step(self, step: Step, facts: Facts, shared: bool, number: int) -> _StepText:
+    def _groups(self, steps: Iterable[Step], facts: Facts, indent: int) -> list[_Group]:
+        runs = itertools.groupby(enumerate(steps, 1), key=lambda numbered: numbered[1].parallel)
+        return [
+            _Group(shared, [self._step(step, facts, number, indent) for number, step in run])
+            for shared, run in runs
+        ]
+
+    def _step(self, step: Step, facts: Facts, number: int, indent: int) -> _StepText:
+        """`indent`: how far in the step's group will stand."""
+        shared = step.parallel
+        if isinstance(step, WhileStep):
+            return self._while(step, facts, number, indent)
         if isinstance(step, KernelStep):
             arguments = ["w" if shared else "alone"]
             for argument in step.arguments:
@@ -178,8 +196,20 @@ class _Unit:
             arguments += [_pointer(v.buffer, v.offset) for v in step.operands]
             arguments.append(_pointer(step.writes.buffer, step.writes.offset))
             name = self._loop(step, facts)
-        call = wrapped(f"{name}({', '.join(arguments)});", indent=2 if shared else 4)
+        call = wrapped(
+            f"{name}({', '.join(arguments)});", width=WIDTH - indent - (0 if shared else 2)
+        )
         return _StepText(_comment(step), call, isinstance(step, KernelStep), number)
+
+    def _while(self, step: WhileStep, facts: Facts, number: int, indent: int) -> _StepText:
+        # Inside a loop that one worker runs alone, nothing is said again to be its alone.
+        inside = indent + 2 if step.parallel else indent
+        rounds = _Rounds(
+            self._groups(step.condition, facts, inside),
+            f"{_pointer(step.test.buffer, step.test.offset)}[0]",
+            self._groups(step.body, facts, inside),
+        )
+        return _StepText(_comment(step), "", False, number, rounds)
 
 
 def _parameters(kernel: KernelInstance) -> str:
@@ -230,7 +260,8 @@ def _declarations(plan: EntryPlan) -> list[str]:
         for k, size in enumerate(plan.graph.sizes)
         if size in _sizes_used(plan)
     ]
-    written = {id(step.writes.buffer) for step in plan.steps}
+    steps = list(leaves(plan.steps))
+    written = {id(step.writes.buffer) for step in steps}
     for buffer in _buffers(plan):
         if buffer.space is Space.ARENA:
             continue
@@ -247,11 +278,11 @@ def _declarations(plan: EntryPlan) -> list[str]:
             place = "call->arena" if start == "0" else f"call->arena + {start}"
             pointer = f"{kind} *const {identifier(buffer.name)} = ({kind} *)({place});"
             lines.append(f"{pointer}  // {_shape(buffer)}")
-    if any(isinstance(step, KernelStep) and step.kernel.card.scratch for step in plan.steps):
+    if any(isinstance(step, KernelStep) and step.kernel.card.scratch for step in steps):
         lines.append(
             "float *const scratch = (float *)(call->scratch + w->id * call->scratch_bytes);"
         )
-    if any(isinstance(step, KernelStep) and not step.parallel for step in plan.steps):
+    if any(isinstance(step, KernelStep) and not step.parallel for step in steps):
         lines.append("struct team single = {.count = 1};  // of the steps that one worker does")
         lines.append("struct worker one = {0, 1, &single}, *const alone = &one;")
     return lines
@@ -260,7 +291,7 @@ def _declarations(plan: EntryPlan) -> list[str]:
 def _sizes_used(plan: EntryPlan) -> frozenset[str]:
     """Sizes that the C text of the entry mentions."""
     symbols = {s.name for start in _slot_starts(plan) for s in start.symbols()}
-    for step in plan.steps:
+    for step in leaves(plan.steps):
         if isinstance(step, LoopStep):
             symbols.update(loop_sizes(step))
             for view in (*step.operands, step.writes):
@@ -301,7 +332,7 @@ def arena_bytes(plan: EntryPlan) -> Dim:
 def _buffers(plan: EntryPlan) -> list[Buffer]:
     """Every buffer of an entry, in order of first use."""
     found: dict[int, Buffer] = {}
-    for step in plan.steps:
+    for step in leaves(plan.steps):
         for view in (*step.reads, step.writes):
             found.setdefault(id(view.buffer), view.buffer)
     return sorted(found.values(), key=lambda b: list(Space).index(b.space))
@@ -329,6 +360,8 @@ def _comment(step: Step) -> str:
         what += step.kernel.card.op.rpartition("::")[2]
         if step.kernel.card.in_place is not None:
             what = f"{step.writes.buffer.name} <- {step.kernel.card.name}"
+    elif isinstance(step, WhileStep):
+        what = f"while, carrying {', '.join(view.buffer.name for view in step.carried)}"
     else:
         what += "a loop"
     if origin is None:

@@ -3,7 +3,8 @@
     %2 = call std.nn.softmax::softmax %1        ==>     the maps of softmax's body over %1
 
 `keep` says which calls stay (the plan knows the kernels). Bodies are expanded all the way
-down: an op in an op's body is kept or expanded by the same rule.
+down: an op in an op's body is kept or expanded by the same rule. The Functions of a LOOP stay as
+they are; whoever makes graphs of them expands those.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from linnet.ir.node import CallAttrs, Function, Graph, LoopAttrs, Node, Origin, toposort
-from linnet.ir.ops import Op
+from linnet.ir.node import CallAttrs, Function, Graph, Node, Origin, toposort
 from linnet.passes.rewrite import rewrite
 
 
@@ -22,16 +22,8 @@ def expand_calls(graph: Graph, keep: Callable[[Node], bool]) -> Graph:
 
 
 def _expand(node: Node, keep: Callable[[Node], bool]) -> Node:
-    match node.attrs:
-        case CallAttrs(function=function) if not keep(node):
-            return _inline(function, node, keep)
-        case LoopAttrs(condition=condition, body=body):
-            attrs = dataclasses.replace(
-                node.attrs,
-                condition=_expand_function(condition, keep),
-                body=_expand_function(body, keep),
-            )
-            return dataclasses.replace(node, attrs=attrs)
+    if isinstance(node.attrs, CallAttrs) and not keep(node):
+        return _inline(node.attrs.function, node, keep)
     return node
 
 
@@ -54,16 +46,3 @@ def _placed_at(node: Node, call: Node) -> Origin | None:
         return call.origin
     name = node.origin.name or call.origin.name
     return dataclasses.replace(node.origin, path=call.origin.path, name=name)
-
-
-def _expand_function(function: Function, keep: Callable[[Node], bool]) -> Function:
-    done: dict[int, Node] = {}
-    for node in toposort((*function.parameters, *function.results)):
-        args = tuple(done[id(arg)] for arg in node.args)
-        placed = node if node.op is Op.ARG else dataclasses.replace(node, args=args)
-        done[id(node)] = _expand(placed, keep)
-    return dataclasses.replace(
-        function,
-        parameters=tuple(done[id(n)] for n in function.parameters),
-        results=tuple(done[id(n)] for n in function.results),
-    )

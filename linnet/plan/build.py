@@ -6,13 +6,22 @@ where strides can say it, a call becomes a kernel step, and what is left becomes
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from linnet.dims import Dim, Facts, Sym
-from linnet.errors import LinnetError
 from linnet.ir.expr import Load, Reduce, walk
-from linnet.ir.node import CallAttrs, Function, Graph, MapAttrs, Named, Node, toposort
+from linnet.ir.node import (
+    CallAttrs,
+    Function,
+    GetAttrs,
+    Graph,
+    MapAttrs,
+    Named,
+    Node,
+    toposort,
+)
 from linnet.ir.ops import Op
 from linnet.passes import pipeline
 from linnet.plan import views
@@ -22,6 +31,7 @@ from linnet.plan.lengths import prefix_lengths
 from linnet.plan.memory import larger, plan_memory
 from linnet.plan.order import Order, identity, order, peel
 from linnet.plan.packing import can_pack, dense_order, needed_orders, packed_order, param_view
+from linnet.plan.rounds import Rounds, rounds
 from linnet.plan.tables import PACKED, Tables
 from linnet.plan.types import (
     Argument,
@@ -39,6 +49,9 @@ from linnet.plan.types import (
     Step,
     UnitPlan,
     View,
+    WhileStep,
+    leaves,
+    written,
 )
 from linnet.plan.work import share_work
 
@@ -51,10 +64,11 @@ def plan_unit(
     `stored` maps parameters declared f32 that the checkpoint holds in bf16 or f16 to that."""
     halves = dict(stored or {})
     prepared = [_prepare(graph, policy) for graph in graphs]
-    wanted = [o for p in prepared for o in needed_orders(p.graph, p.cards, p.facts, halves)]
+    everything = [part for entry in prepared for part in entry.parts()]
+    wanted = [o for p in everything for o in needed_orders(p.graph, p.cards, p.facts, halves)]
     tables = Tables(frozenset(wanted), halves)
     entries = [_plan_entry(entry, tables) for entry in prepared]
-    kernels = [s.kernel for e in entries for s in e.steps if isinstance(s, KernelStep)]
+    kernels = [s.kernel for e in entries for s in leaves(e.steps) if isinstance(s, KernelStep)]
     return UnitPlan(
         name=name,
         entries=entries,
@@ -66,15 +80,31 @@ def plan_unit(
 
 @dataclass(frozen=True)
 class _Prepared:
-    """An entry whose kernels are chosen. `matches` is by the id of a call's function."""
+    """An entry, or a part of a loop, whose kernels are chosen. `matches` is by the id of a call's
+    function, `loops` by that of a LOOP."""
 
     graph: Graph
     facts: Facts
     matches: Mapping[int, Match]
+    loops: Mapping[int, _Loop]
 
     @property
     def cards(self) -> dict[int, Card | None]:
         return {key: found.card for key, found in self.matches.items()}
+
+    def parts(self) -> Iterator[_Prepared]:
+        """This, and all that is in its loops."""
+        yield self
+        for loop in self.loops.values():
+            yield from loop.condition.parts()
+            yield from loop.body.parts()
+
+
+@dataclass(frozen=True)
+class _Loop:
+    rounds: Rounds
+    condition: _Prepared
+    body: _Prepared
 
 
 def _prepare(graph: Graph, policy: str) -> _Prepared:
@@ -90,15 +120,26 @@ def _prepare(graph: Graph, policy: str) -> _Prepared:
         card = matches[key].card
         return card is not None and can_pack(call, card, facts)
 
-    return _Prepared(pipeline.run(graph, keep), facts, matches)
+    graph = pipeline.run(graph, keep)
+    found = {id(n): rounds(n, graph) for n in toposort(graph.outputs()) if n.op is Op.LOOP}
+    loops = {
+        key: _Loop(parts, _prepare(parts.condition, policy), _prepare(parts.body, policy))
+        for key, parts in found.items()
+    }
+    return _Prepared(graph, facts, matches, loops)
 
 
 def _plan_entry(entry: _Prepared, tables: Tables) -> EntryPlan:
     """Place every node, join steps, share the work, plan the memory."""
-    plan = _Planner(entry.graph, entry.facts, entry.matches, tables).plan()
-    plan.steps = share_work(join_epilogues(_without_dead(plan.steps)))
+    plan = _Planner(entry, tables).plan()
+    plan.steps = _finished(plan.steps)
     plan_memory(plan, entry.facts)
     return plan
+
+
+def _finished(steps: list[Step], live: Set[int] = frozenset()) -> list[Step]:
+    """Steps as they will run. `live` are buffers (by id) that are read elsewhere."""
+    return share_work(join_epilogues(_without_dead(steps, live)))
 
 
 def entry_facts(graph: Graph) -> Facts:
@@ -109,11 +150,11 @@ def entry_facts(graph: Graph) -> Facts:
 class _Planner:
     """Places the nodes of one graph, in running order."""
 
-    def __init__(
-        self, graph: Graph, facts: Facts, matches: Mapping[int, Match], tables: Tables
-    ) -> None:
-        self.facts = facts
-        self.matches = matches
+    def __init__(self, entry: _Prepared, tables: Tables) -> None:
+        graph = entry.graph
+        self.facts = entry.facts
+        self.matches = entry.matches
+        self.loops = entry.loops
         self.tables = tables
         cards = {id(n): card for n in _calls(graph) if (card := self._match(n).card) is not None}
         self.order: Order = order(graph, cards)
@@ -126,48 +167,58 @@ class _Planner:
         self.names: dict[str, int] = dict.fromkeys([*members, *graph.sizes], 1)
         self.scalars: dict[int, Node] = {}  # rank-0 maps, computed where they are used
         self.lengths: dict[int, Node | None] = {}
+        self.carried: dict[int, tuple[View, ...]] = {}  # by LOOP
 
     def _match(self, call: Node) -> Match:
         assert isinstance(call.attrs, CallAttrs)
         return self.matches[id(call.attrs.function)]
 
     def plan(self) -> EntryPlan:
+        self._place_inputs()
+        self._place_results()
+        for node in self.order.nodes:
+            if id(node) in self.order.homes:
+                self.homes[id(node)] = self._state(self.order.homes[id(node)], node)
+            self._place(node)
+        return self.plan_
+
+    # --- placing ------------------------------------------------------------------------
+
+    def _place_inputs(self) -> None:
         for position, node in enumerate(self.graph.inputs):
             assert isinstance(node.attrs, Named)
             buffer = self._buffer(node, Space.INPUT, name=node.attrs.name, index=position)
             self.plan_.inputs.append(buffer)
             self.places[id(node)] = views.dense(buffer)
+
+    def _place_results(self) -> None:
         for position, node in enumerate(self.graph.results):
             base = peel(node)
             name = base.origin.name if base.origin is not None and base.origin.name else "result"
             buffer = self._buffer(base, Space.RESULT, name=name, index=position)
             self.plan_.results.append(buffer)
             self.homes[id(base)] = buffer
-        for node in self.order.nodes:
-            if id(node) in self.order.homes:
-                self.homes[id(node)] = self._state_buffer(self.order.homes[id(node)], node)
-            self._place(node)
-        return self.plan_
-
-    # --- placing ------------------------------------------------------------------------
 
     def _place(self, node: Node) -> None:
         match node.op:
             case Op.INPUT | Op.PARAM:
                 pass  # a weight is laid out when it is asked for
             case Op.STATE:
-                self.places[id(node)] = views.dense(self.tables.state(node))
+                assert isinstance(node.attrs, Named)
+                self.places[id(node)] = views.dense(self._state(node.attrs.name, node))
             case Op.RESHAPE:
                 self._place_reshape(node)
             case Op.MAP:
                 self._place_map(node)
             case Op.CALL:
                 self._call(node)
-            case _:
-                raise LinnetError(
-                    f"{self.graph.name}: `while` is checked but not compiled by this version",
-                    help="express the loop with `static for`, or run it step by step",
-                )
+            case Op.LOOP:
+                self._while(node)
+            case Op.GET:
+                assert isinstance(node.attrs, GetAttrs)
+                self.places[id(node)] = self.carried[id(node.args[0])][node.attrs.position]
+            case Op.ARG:
+                raise AssertionError("a parameter of a function outside it")
 
     def _place_reshape(self, node: Node) -> None:
         (arg,) = node.args
@@ -190,9 +241,8 @@ class _Planner:
         """Moves and small scalars cost nothing until somebody asks for them."""
         assert isinstance(node.attrs, MapAttrs)
         if not node.type.dims:
-            reads_state = any(a.op is Op.STATE for a in node.args)
             reduces = any(isinstance(e, Reduce) for e in walk(node.attrs.body))
-            if not reads_state and not reduces:
+            if not reduces and not any(self._may_change(arg) for arg in node.args):
                 self.scalars[id(node)] = node
                 return True
             return False
@@ -205,6 +255,14 @@ class _Planner:
                 self.places[id(node)] = view
                 return True
         return False
+
+    def _may_change(self, node: Node) -> bool:
+        """Whether what a node stands for is memory that a later step may overwrite."""
+        place = self.places.get(id(node))
+        return place is not None and self._is_kept(place.buffer)
+
+    def _is_kept(self, buffer: Buffer) -> bool:
+        return buffer.space is Space.STATE
 
     def view(self, node: Node) -> View:
         """Where a node's elements are; computes them now if that was put off."""
@@ -230,7 +288,8 @@ class _Planner:
     def _dense_weight(self, node: Node) -> Buffer:
         return self.tables.weight(dense_order(node), node.type.dims)
 
-    def _state_buffer(self, path: str, node: Node) -> Buffer:
+    def _state(self, path: str, node: Node) -> Buffer:
+        """Where the state at `path` is; `node` has its type."""
         leaf = Node(Op.STATE, (), node.type, Named(path), node.origin)
         return self.tables.state(leaf)
 
@@ -319,6 +378,40 @@ class _Planner:
             self.homes[id(move)] = home
         return PointerArgument(views.dense(self._loop(move, "the old value is still needed")))
 
+    # --- loops --------------------------------------------------------------------------
+
+    def _while(self, node: Node) -> None:
+        loop = self.loops[id(node)]
+        given = {name: self.view(arg) for name, arg in loop.rounds.given}
+        paths = loop.rounds.carried
+        carried = {
+            path: self._first(arg, path) for path, arg in zip(paths, node.args, strict=False)
+        }
+        live = {id(buffer) for buffer in carried.values()}
+        condition = _RoundPlanner(loop.condition, self, carried, given).plan()
+        (more,) = condition.results
+        body = _RoundPlanner(loop.body, self, carried, given).plan()
+        for part in (condition, body):
+            self.plan_.scratch = larger(self.plan_.scratch, part.scratch, self.facts)
+        self.carried[id(node)] = tuple(views.dense(buffer) for buffer in carried.values())
+        step = WhileStep(
+            condition=tuple(_finished(condition.steps, {id(more)})),
+            test=views.dense(more),
+            body=tuple(_finished(body.steps, live)),
+            carried=self.carried[id(node)],
+            node=node,
+            reason="as often as the data says",
+        )
+        self.plan_.steps.append(step)
+
+    def _first(self, arg: Node, path: str) -> Buffer:
+        """Memory for a carried value, with its first one in it."""
+        made_here = isinstance(arg.attrs, MapAttrs) and not arg.args
+        first = dataclasses.replace(arg) if made_here else identity(arg)
+        name = path.partition(".")[2].replace(".", "_")
+        self.homes[id(first)] = self._buffer(arg, Space.ARENA, name=name)
+        return self._loop(first, "what a loop begins with")
+
     # --- operands -----------------------------------------------------------------------
 
     def _operand(self, arg: Node, layouts: tuple[str, ...]) -> tuple[str, Argument]:
@@ -399,17 +492,52 @@ class _Planner:
         return free
 
 
+class _RoundPlanner(_Planner):
+    """Places the nodes of a loop's condition or body: its states are the values that the loop
+    carries, its inputs are places outside."""
+
+    def __init__(
+        self,
+        part: _Prepared,
+        outer: _Planner,
+        carried: Mapping[str, Buffer],
+        given: Mapping[str, View],
+    ) -> None:
+        super().__init__(part, outer.tables)
+        self.names = outer.names
+        self._carried = carried
+        self._given = given
+
+    def _place_inputs(self) -> None:
+        for node in self.graph.inputs:
+            assert isinstance(node.attrs, Named)
+            self.places[id(node)] = self._given[node.attrs.name]
+
+    def _place_results(self) -> None:
+        for node in self.graph.results:
+            buffer = self._buffer(node, Space.ARENA, name="more")
+            self.plan_.results.append(buffer)
+            self.homes[id(peel(node))] = buffer
+
+    def _state(self, path: str, node: Node) -> Buffer:
+        return self._carried[path]
+
+    def _is_kept(self, buffer: Buffer) -> bool:
+        return any(buffer is carried for carried in self._carried.values())
+
+
 def _members(graph: Graph) -> list[str]:
     leaves = [n for n in toposort(graph.outputs()) if n.op in (Op.PARAM, Op.STATE)]
     return [n.attrs.name for n in leaves if isinstance(n.attrs, Named)]
 
 
-def _without_dead(steps: list[Step]) -> list[Step]:
+def _without_dead(steps: list[Step], live: Set[int]) -> list[Step]:
     """Drop steps whose working memory nobody reads (a mask that became lengths)."""
     kept: list[Step] = []
-    read: set[int] = set()
+    read = set(live)
     for step in reversed(steps):
-        if step.writes.buffer.space is Space.ARENA and id(step.writes.buffer) not in read:
+        buffers = [view.buffer for view in written(step)]
+        if all(b.space is Space.ARENA and id(b) not in read for b in buffers):
             continue
         read.update(id(view.buffer) for view in step.reads)
         kept.append(step)

@@ -28,6 +28,8 @@ from linnet.plan.types import (
     Space,
     Step,
     View,
+    WhileStep,
+    written,
 )
 
 RESIDUAL = "residual"
@@ -46,7 +48,7 @@ def join_epilogues(steps: list[Step]) -> list[Step]:
                 joined[place] = merged
                 writers[id(merged.writes.buffer)] = place
                 continue
-        writers[id(step.writes.buffer)] = len(joined)
+        writers.update((id(view.buffer), len(joined)) for view in written(step))
         joined.append(step)
     return joined
 
@@ -74,15 +76,19 @@ def _producer(
 
 def _may_write(step: Step, earlier: list[Step]) -> bool:
     """Whether nothing from the kernel on touches the memory that `step` writes."""
-    touched = (view.buffer for other in earlier for view in (*other.reads, other.writes))
+    touched = (view.buffer for other in earlier for view in (*other.reads, *written(other)))
     return all(buffer is not step.writes.buffer for buffer in touched)
 
 
 def _merge(earlier: Step, step: Step, place: int, writers: dict[int, int]) -> KernelStep | None:
     assert isinstance(earlier, KernelStep)
-    if isinstance(step, KernelStep):
-        return _with_activation(earlier, step)
-    return _with_residual(earlier, step, place, writers)
+    match step:
+        case KernelStep():
+            return _with_activation(earlier, step)
+        case LoopStep():
+            return _with_residual(earlier, step, place, writers)
+        case WhileStep():
+            return None
 
 
 def _with_activation(earlier: KernelStep, step: KernelStep) -> KernelStep | None:

@@ -6,13 +6,23 @@ For `linnet explain`. Sizes that stay symbolic are printed as such.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from linnet.dims import Dim
 from linnet.ir.node import CallAttrs
 from linnet.ir.ops import ITEM_SIZES
 from linnet.plan.cards import evaluate
 from linnet.plan.memory import buffer_bytes
-from linnet.plan.types import EntryPlan, KernelStep, LoopStep, Space, Step, UnitPlan
+from linnet.plan.types import (
+    EntryPlan,
+    KernelStep,
+    LoopStep,
+    Space,
+    Step,
+    UnitPlan,
+    WhileStep,
+    leaves,
+)
 
 
 def explain(unit: UnitPlan, target: str, numerics: str) -> str:
@@ -54,13 +64,14 @@ def _count(dims: tuple[Dim, ...]) -> Dim:
 
 def _entry(plan: EntryPlan) -> list[str]:
     memory = " + ".join(str(size) for size in plan.slots) or "0"
-    kernels = sum(isinstance(step, KernelStep) for step in plan.steps)
+    steps = list(leaves(plan.steps))
+    kernels = sum(isinstance(step, KernelStep) for step in steps)
     lines = [
-        f"entry {plan.graph.name}: {len(plan.steps)} steps "
-        f"({kernels} kernels, {len(plan.steps) - kernels} loops), a barrier after each",
+        f"entry {plan.graph.name}: {len(steps)} steps "
+        f"({kernels} kernels, {len(steps) - kernels} loops), a barrier after each",
         f"  working memory: {memory} bytes; scratch a thread: {plan.scratch} bytes",
     ]
-    rows = [_row(step) for step in plan.steps]
+    rows = list(_rows(plan.steps, ""))
     widths = [max((len(row[k]) for row in rows), default=0) for k in range(4)]
     for row in rows:
         cells = "  ".join(cell.ljust(width) for cell, width in zip(row[:4], widths, strict=True))
@@ -68,7 +79,20 @@ def _entry(plan: EntryPlan) -> list[str]:
     return [*lines, ""]
 
 
-def _row(step: Step) -> tuple[str, str, str, str, str]:
+def _rows(steps: Iterable[Step], indent: str) -> Iterator[tuple[str, str, str, str, str]]:
+    """One row a step, and one for each loop above its own."""
+    for step in steps:
+        if isinstance(step, WhileStep):
+            carried = ", ".join(view.buffer.name for view in step.carried)
+            where = step.node.origin.path if step.node.origin is not None else ""
+            yield (f"{indent}{where}", f"while, carrying {carried}", "", "", step.reason)
+            yield from _rows((*step.condition, *step.body), indent + "  ")
+        else:
+            where, what, read, flops, why = _row(step)
+            yield (indent + where, what, read, flops, why)
+
+
+def _row(step: KernelStep | LoopStep) -> tuple[str, str, str, str, str]:
     """Where, what runs, bytes of weights and state it reads, operations, why."""
     origin = step.node.origin
     where = origin.path if origin is not None and origin.path else step.writes.buffer.name

@@ -6,11 +6,12 @@ larger, for all sizes; the slot then has the larger one. Nothing is allocated du
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from linnet.dims import Dim, Facts, is_nonnegative
 from linnet.ir.ops import ITEM_SIZES
-from linnet.plan.types import Buffer, EntryPlan, Space, Step
+from linnet.plan.types import Buffer, EntryPlan, Space, Step, WhileStep, leaves
 from linnet.plan.views import product
 
 ALIGNMENT = 64
@@ -43,9 +44,9 @@ def buffer_bytes(buffer: Buffer) -> Dim:
 
 def plan_memory(plan: EntryPlan, facts: Facts) -> None:
     """Give each ARENA buffer its slot and fill in `plan.slots`."""
-    last_use = _last_uses(plan.steps)
+    last_use = _LastUses().of(plan.steps)
     slots: list[_Slot] = []
-    for now, step in enumerate(plan.steps):
+    for now, step in enumerate(leaves(plan.steps)):
         buffer = step.writes.buffer
         if buffer.space is not Space.ARENA or buffer.index >= 0:
             continue
@@ -55,12 +56,36 @@ def plan_memory(plan: EntryPlan, facts: Facts) -> None:
     plan.slots = [slot.size for slot in slots]
 
 
-def _last_uses(steps: list[Step]) -> dict[int, int]:
-    last: dict[int, int] = {}
-    for now, step in enumerate(steps):
-        for view in (*step.reads, step.writes):
-            last[id(view.buffer)] = now
-    return last
+@dataclass
+class _LastUses:
+    """Numbers all steps as they stand, and notes for each buffer (by id) the number of the last
+    that needs it. What a loop finds when it begins, and what it is tested by, lives until the
+    loop is over: there may always be another round."""
+
+    first: dict[int, int] = field(default_factory=dict)
+    last: dict[int, int] = field(default_factory=dict)
+
+    def of(self, steps: Iterable[Step]) -> dict[int, int]:
+        self._number(steps, 0)
+        return self.last
+
+    def _number(self, steps: Iterable[Step], now: int) -> int:
+        for step in steps:
+            if isinstance(step, WhileStep):
+                now = self._rounds(step, now)
+                continue
+            for view in (*step.reads, step.writes):
+                self.first.setdefault(id(view.buffer), now)
+                self.last[id(view.buffer)] = now
+            now += 1
+        return now
+
+    def _rounds(self, step: WhileStep, start: int) -> int:
+        after = self._number((*step.condition, *step.body), start)
+        for view in step.reads:
+            if self.first[id(view.buffer)] < start or view is step.test:
+                self.last[id(view.buffer)] = after - 1
+        return after
 
 
 def _take(slots: list[_Slot], size: Dim, now: int, facts: Facts) -> int:

@@ -207,8 +207,9 @@ def _readers(value: Node, nodes: Sequence[Node], copies: set[int]) -> list[Node]
 
 
 def _is_view(node: Node) -> bool:
-    """Whether a node may stand for the memory of its argument instead of for a copy."""
-    return node.op is Op.RESHAPE or _is_move(node) or not node.type.dims
+    """Whether a node may stand for the memory of its argument instead of for a copy. A scalar
+    never does: one that reads a state is computed in its turn."""
+    return node.op is Op.RESHAPE or (_is_move(node) and bool(node.type.dims))
 
 
 def _sorted(roots: Iterable[Node], before: Mapping[int, list[Node]]) -> list[Node]:

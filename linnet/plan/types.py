@@ -7,6 +7,7 @@ barrier after it. Sizes are dims over the entry's symbolic sizes; they end as C 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from linnet.dims import Dim
@@ -157,7 +158,46 @@ class LoopStep:
         return self.operands
 
 
-Step = KernelStep | LoopStep
+@dataclass(frozen=True, eq=False)
+class WhileStep:
+    """`while`: run `condition`, and while it leaves a true in `test`, run `body`. `carried` are
+    the values that the body overwrites; they have their first ones when the step begins."""
+
+    condition: tuple[Step, ...]
+    test: View
+    body: tuple[Step, ...]
+    carried: tuple[View, ...]
+    node: Node
+    reason: str
+    parallel: bool = True
+
+    @property
+    def reads(self) -> tuple[View, ...]:
+        """Everything a round reads, inside and outside the loop."""
+        inner = (view for step in leaves([self]) for view in step.reads)
+        return (*inner, self.test, *self.carried)
+
+    @property
+    def writes(self) -> View:
+        """The first of the carried values, which gives the loop its name."""
+        return self.carried[0]
+
+
+Step = KernelStep | LoopStep | WhileStep
+
+
+def written(step: Step) -> tuple[View, ...]:
+    """All that later steps may read of a step."""
+    return step.carried if isinstance(step, WhileStep) else (step.writes,)
+
+
+def leaves(steps: Iterable[Step]) -> Iterator[KernelStep | LoopStep]:
+    """All steps, those of loops in their places: the condition, then the body."""
+    for step in steps:
+        if isinstance(step, WhileStep):
+            yield from leaves((*step.condition, *step.body))
+        else:
+            yield step
 
 
 @dataclass(eq=False)

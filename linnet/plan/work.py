@@ -14,7 +14,7 @@ from linnet.ir.expr import Reduce, walk
 from linnet.ir.node import CallAttrs
 from linnet.plan.cards import evaluate
 from linnet.plan.memory import buffer_bytes
-from linnet.plan.types import KernelStep, LoopStep, Space, Step
+from linnet.plan.types import KernelStep, LoopStep, Space, Step, WhileStep
 from linnet.plan.views import product
 
 WORTH_SHARING = 30_000
@@ -30,15 +30,24 @@ def share_work(steps: list[Step]) -> list[Step]:
 
 
 def _is_worth_sharing(step: Step) -> bool:
-    flops, moved = _operations(step), _bytes(step)
-    if not flops.is_const or not moved.is_const:
-        return True
-    return max(flops.value / FLOPS_PER_NS, moved.value / BYTES_PER_NS) >= WORTH_SHARING
+    """A loop is left to one thread only if all its steps are."""
+    if isinstance(step, WhileStep):
+        return any(inner.parallel for inner in (*step.condition, *step.body))
+    return _is_large(step)
 
 
-def _operations(step: Step) -> Dim:
+def _is_large(step: KernelStep | LoopStep) -> bool:
     if isinstance(step, LoopStep):
-        return _loop_operations(step)
+        # Every element it reads is an operation, so the bytes say nothing more.
+        return bool(step.indices) and _takes_long(_loop_operations(step), FLOPS_PER_NS)
+    return _takes_long(_flops(step), FLOPS_PER_NS) or _takes_long(_bytes(step), BYTES_PER_NS)
+
+
+def _takes_long(amount: Dim, rate: int) -> bool:
+    return not amount.is_const or amount.value / rate >= WORTH_SHARING
+
+
+def _flops(step: KernelStep) -> Dim:
     attrs = step.node.attrs
     if not isinstance(attrs, CallAttrs):
         return Dim.const(0)
@@ -55,15 +64,15 @@ def _loop_operations(step: LoopStep) -> Dim:
     return total * (len(list(walk(step.body))) * 8)
 
 
-def _bytes(step: Step) -> Dim:
+def _bytes(step: KernelStep) -> Dim:
     """Bytes of what is read and written. Of a state only the written part is touched when a
     kernel overwrites in place."""
     buffers = {id(v.buffer): v.buffer for v in step.reads}
-    if isinstance(step, KernelStep) and step.kernel.card.in_place is not None:
+    if step.kernel.card.in_place is not None:
         buffers.pop(id(step.writes.buffer), None)
-    elif step.writes.buffer.space is not Space.STATE or isinstance(step, LoopStep):
+    elif step.writes.buffer.space is not Space.STATE:
         buffers[id(step.writes.buffer)] = step.writes.buffer
-    if isinstance(step, KernelStep) and step.kernel.card.gathers:
+    if step.kernel.card.gathers:
         buffers = {k: b for k, b in buffers.items() if b.space is not Space.WEIGHT}
     total = Dim.const(0)
     for buffer in buffers.values():
