@@ -27,6 +27,10 @@ from linnet.errors import ShapeError, UsageError
 from linnet.ir.node import Manifest, ManifestEntry, TensorType
 from linnet.lower.problems import violated_block_clause
 
+MOST_BLOCKS = 100_000
+"""In one array: each costs memory and time here, and a size out of a damaged file may ask for
+more than there is of both."""
+
 
 @dataclass(frozen=True, eq=False)
 class BlockValue:
@@ -148,8 +152,8 @@ def _children(block: BlockValue, type: Type, path: str, group: str) -> Iterator[
 def array_length(block: BlockValue, length: Dim, path: str) -> int:
     """The number of blocks in an array member."""
     count = block.bindings.dim(length).value
-    if count < 0:
-        raise ShapeError(f"`{path}` would be an array of {count} blocks")
+    if not 0 <= count <= MOST_BLOCKS:
+        raise ShapeError(f"`{path}` would be an array of {count:,} blocks")
     return count
 
 

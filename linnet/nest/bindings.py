@@ -50,7 +50,9 @@ class Bindings:
                 if path not in exact and result.setdefault(path, tensor) != tensor:
                     problems.append(f"{key!r} and another pattern both bind {path!r}")
         if problems:
-            raise CardError(f"{self.title}: these pairs do not fit the program:" + _listed(problems))
+            raise CardError(
+                f"{self.title}: these pairs do not fit the program:" + _listed(problems)
+            )
         return result
 
 

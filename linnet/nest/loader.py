@@ -8,6 +8,7 @@ checkpoint of another kind. Only `_assemble` touches the compiler and the runtim
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ from linnet.nest.text import Tokenizer, find_tokenizer
 
 if TYPE_CHECKING:
     from linnet.runtime.program import Program as BoundProgram
+
+_ARRAY_POSITION = re.compile(r"(?<![^.])\d+(?![^.])")
 
 
 def load(
@@ -47,20 +50,22 @@ def load(
     Raises LinnetError and its kinds for everything that can be wrong with these and with the
     files they lead to.
     """
-    _check_arguments(target, numerics, threads, offline)
+    _check_arguments(generics, target, numerics, threads, offline)
     card = registry.find(name)
     files = resolve(card, checkpoint, offline=offline)
     config = Config({}) if files.config is None else load_config(files.config)
     generation = None if files.generation is None else load_config(files.generation)
     values = resolve_generics(card, config, generics, _known_generics(card, generics))
     text = _setup(card, files, values, end_of_text_ids(card, config, generation))
-    program, notes = _assemble(card, files, values, target, numerics, threads)
+    program, notes = _assemble(card, files, values, generics, target, numerics, threads)
     return Model(program, Facts(card, dict(program.artifact.generics), config.values, text, notes))
 
 
 def _check_arguments(
-    target: object, numerics: object, threads: int | None, offline: object
+    generics: object, target: object, numerics: object, threads: int | None, offline: object
 ) -> None:
+    if generics is not None and not isinstance(generics, Mapping):
+        raise UsageError(f"generics = {generics!r}: it must be a dictionary of names and values")
     if not isinstance(target, str):
         raise UsageError(f"target = {target!r}: it must be the name of a target, or 'native'")
     if numerics not in driver.POLICIES:
@@ -120,11 +125,13 @@ def _assemble(
     card: Card,
     files: Checkpoint,
     generics: Mapping[str, Generic],
+    given: Mapping[str, Generic] | None,
     target: str,
     numerics: str,
     threads: int | None,
 ) -> tuple[BoundProgram, tuple[str, ...]]:
-    """Compile the source for these sizes and bind the checkpoint; with notes for `explain`."""
+    """Compile the source for these sizes and bind the checkpoint; with notes for `explain`.
+    `given` are the generics the caller chose, which `generics` contains."""
     from linnet.runtime.checkpoint import open_checkpoint
 
     request = driver.Request(
@@ -140,6 +147,8 @@ def _assemble(
     bindings = None if card.weights.bindings is None else load_bindings(card.weights.bindings)
     paths = [parameter.path for parameter in manifest]
     names = tensor_names(bindings, paths, weights.names, card.weights.prefixes)
+    if not any(name in card.config_generics for name in given or ()):
+        _check_leftovers(files, names, weights.names)
     stored = {n: weights.tensors[n].dtype for n in names.values() if n in weights.tensors}
     if not card.weights.widen:
         declared = {names[parameter.path]: parameter.dtype for parameter in manifest}
@@ -148,6 +157,23 @@ def _assemble(
         request, weights, names, where=str(files.weights), threads=threads, strict=True
     )
     return program, _notes(files, stored, weights.names)
+
+
+def _check_leftovers(
+    files: Checkpoint, names: Mapping[str, str], available: tuple[str, ...]
+) -> None:
+    """Refuse a checkpoint with more blocks than the program: without them it would be another
+    model. Tensors of a kind that the program does not know (masks, heads) are nobody's business."""
+    used = set(names.values())
+    kinds = {_ARRAY_POSITION.sub("{i}", name) for name in used}
+    left = [n for n in available if n not in used and _ARRAY_POSITION.sub("{i}", n) in kinds]
+    if left:
+        more = f" and {len(left) - 1} more like it" if len(left) > 1 else ""
+        raise CheckpointError(
+            f"{files.weights}: there is `{left[0]}`{more}, for which the program has no place",
+            help="check that the sizes in config.json are those of this checkpoint; a part of it "
+            "can be had by giving the generics yourself",
+        )
 
 
 def _check_dtypes(

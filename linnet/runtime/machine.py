@@ -12,7 +12,7 @@ import ctypes
 import mmap
 import struct
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -214,21 +214,25 @@ class EmulatedMachine:
 
     def pack(self, function: str, stored: Array, dtype: str, args: Sequence[int], size: int) -> int:
         source, packed = self.place(stored), self.zeros(size)
-        self._send(b"P", self._packs[function], source, packed, DTYPE_CODES[dtype], *args)
-        self._number()
+        with self._exchange():
+            self._send(b"P", self._packs[function], source, packed, DTYPE_CODES[dtype], *args)
+            self._number()
         return packed
 
     def zeros(self, size: int) -> int:
-        self._send(b"A", size)
-        return self._number()
+        with self._exchange():
+            self._send(b"A", size)
+            return self._number()
 
     def read(self, address: int, out: Array) -> None:
-        self._send(b"R", address, out.nbytes)
-        flat = np.frombuffer(self._receive(out.nbytes), np.uint8)
-        out[...] = flat.view(out.dtype).reshape(out.shape)
+        with self._exchange():
+            self._send(b"R", address, out.nbytes)
+            data = self._receive(out.nbytes)
+        out[...] = np.frombuffer(data, np.uint8).view(out.dtype).reshape(out.shape)
 
     def write(self, address: int, array: Array) -> None:
-        self._send(b"W", address, array.nbytes, data=np.ascontiguousarray(array).tobytes())
+        with self._exchange():
+            self._send(b"W", address, array.nbytes, data=np.ascontiguousarray(array).tobytes())
 
     def run(
         self,
@@ -245,9 +249,7 @@ class EmulatedMachine:
         wanted = [self._buffer(f"out{k}", array.nbytes) for k, array in enumerate(results)]
         for address, array in zip(given, inputs, strict=True):
             self.write(address, array)
-        self._send(
-            b"C",
-            self._entries[symbol],
+        call = (
             self._numbers("sizes", sizes),
             self._numbers("inputs", given),
             self._numbers("results", wanted),
@@ -257,7 +259,9 @@ class EmulatedMachine:
             self._buffer("scratch", scratch * self.workers),
             scratch,
         )
-        self._number()
+        with self._exchange():
+            self._send(b"C", self._entries[symbol], *call)
+            self._number()
         for address, array in zip(wanted, results, strict=True):
             self.read(address, array)
 
@@ -287,6 +291,16 @@ class EmulatedMachine:
             self._tables[id(addresses)] = (table, addresses)
         return self._tables[id(addresses)][0]
 
+    @contextlib.contextmanager
+    def _exchange(self) -> Iterator[None]:
+        """A command with its answer. Cut short, by an interrupt say, it cannot be taken up again:
+        the next answer would be taken for that of another command. So that ends the process."""
+        try:
+            yield
+        except BaseException:
+            self._process.kill()
+            raise
+
     def _send(self, command: bytes, *numbers: int, data: bytes = b"") -> None:
         assert self._process.stdin is not None
         try:
@@ -308,7 +322,9 @@ class EmulatedMachine:
 
     def _died(self) -> ToolchainError:
         status = self._process.wait()
-        return ToolchainError(f"the emulated process ended with status {status}")
+        return ToolchainError(
+            f"the emulated process ended with status {status}", help="load the model again"
+        )
 
 
 def _pages(size: int) -> Array:
