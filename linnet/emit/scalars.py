@@ -8,6 +8,7 @@ call shows `0.125f` and not the way there.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,8 +19,8 @@ from linnet.passes.bounds import inside
 from linnet.plan.types import View
 
 
-def scalar_text(root: Expr, operands: tuple[View, ...], facts: Facts) -> str:
-    """The C expression of a scalar argument."""
+def scalar_text(root: Expr, operands: Sequence[View], pointers: Sequence[str], facts: Facts) -> str:
+    """The C expression of a scalar argument. `pointers` name the operands' buffers."""
     texts: dict[int, str] = {}
     values: dict[int, float | int | bool] = {}
     for expr in walk(root):
@@ -28,11 +29,17 @@ def scalar_text(root: Expr, operands: tuple[View, ...], facts: Facts) -> str:
             values[id(expr)] = known
             texts[id(expr)] = spell.constant(known, expr.dtype)
         else:
-            texts[id(expr)] = _spell(expr, texts, operands, facts)
+            texts[id(expr)] = _spell(expr, texts, operands, pointers, facts)
     return spell.bare(texts[id(root)])
 
 
-def _spell(expr: Expr, texts: dict[int, str], operands: tuple[View, ...], facts: Facts) -> str:
+def _spell(
+    expr: Expr,
+    texts: dict[int, str],
+    operands: Sequence[View],
+    pointers: Sequence[str],
+    facts: Facts,
+) -> str:
     match expr:
         case DimConst(dim=dim):
             return spell.cast(f"(int64_t)({spell.size(dim)})", "i64", expr.dtype)
@@ -45,7 +52,7 @@ def _spell(expr: Expr, texts: dict[int, str], operands: tuple[View, ...], facts:
                     text = f"ln_index({text}, {spell.size(dim)})"
                 terms.append(f"{spell.factor(text)} * {spell.factor(spell.size(stride))}")
             where = " + ".join(t for t in terms if t != "0") or "0"
-            return spell.load(f"{view.buffer.name}[{where}]", view.buffer.dtype)
+            return spell.load(f"{pointers[operand]}[{where}]", view.buffer.dtype)
         case Apply(fn=fn, args=args):
             return spell.apply(fn, expr.dtype, args[0].dtype, [texts[id(a)] for a in args])
     raise AssertionError(type(expr).__name__)

@@ -7,12 +7,12 @@ names things and lines them up.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 from linnet.dims import Dim, Facts
 from linnet.emit import env, spell
-from linnet.emit.kernels import render_kernel
+from linnet.emit.kernels import Epilogue, render_kernel
 from linnet.emit.loops import loop_function, loop_key, loop_sizes
 from linnet.emit.names import Names, identifier, wrapped
 from linnet.emit.scalars import scalar_text
@@ -35,6 +35,7 @@ from linnet.plan.types import (
     Space,
     Step,
     UnitPlan,
+    View,
     WhileStep,
     leaves,
 )
@@ -75,6 +76,33 @@ class _Group:
 
     shared: bool
     steps: list[_StepText]
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """What holds in one entry, and what its buffers (by id) are called there."""
+
+    facts: Facts
+    names: Mapping[int, str]
+
+    @staticmethod
+    def of(plan: EntryPlan) -> _Frame:
+        names = Names()
+        for size in plan.graph.sizes:
+            names.fresh(size)
+        return _Frame(entry_facts(plan.graph), {id(b): names.fresh(b.name) for b in _buffers(plan)})
+
+    def name(self, buffer: Buffer) -> str:
+        return self.names[id(buffer)]
+
+    def names_of(self, views: Iterable[View]) -> list[str]:
+        return [self.name(view.buffer) for view in views]
+
+    def pointer(self, view: View) -> str:
+        """The first element of a view."""
+        start = spell.size(view.offset)
+        name = self.name(view.buffer)
+        return name if start == "0" else f"{name} + {start}"
 
 
 def symbol(entry: str) -> str:
@@ -161,55 +189,55 @@ class _Unit:
     # --- entries --------------------------------------------------------------------------
 
     def _entry(self, plan: EntryPlan) -> str:
-        groups = self._groups(plan.steps, entry_facts(plan.graph), indent=2)
+        frame = _Frame.of(plan)
+        groups = self._groups(plan.steps, frame, indent=2)
         return env.render(
             "unit/entry.c.j2",
             self.target,
             name=identifier(plan.graph.name),
             symbol=symbol(plan.graph.name),
             head=_entry_head(plan),
-            declarations=_declarations(plan),
+            declarations=_declarations(plan, frame),
             groups=groups,
             stamps=self.stamps,
         )
 
-    def _groups(self, steps: Iterable[Step], facts: Facts, indent: int) -> list[_Group]:
+    def _groups(self, steps: Iterable[Step], frame: _Frame, indent: int) -> list[_Group]:
         runs = itertools.groupby(enumerate(steps, 1), key=lambda numbered: numbered[1].parallel)
         return [
-            _Group(shared, [self._step(step, facts, number, indent) for number, step in run])
+            _Group(shared, [self._step(step, frame, number, indent) for number, step in run])
             for shared, run in runs
         ]
 
-    def _step(self, step: Step, facts: Facts, number: int, indent: int) -> _StepText:
+    def _step(self, step: Step, frame: _Frame, number: int, indent: int) -> _StepText:
         """`indent`: how far in the step's group will stand."""
         shared = step.parallel
         if isinstance(step, WhileStep):
-            return self._while(step, facts, number, indent)
+            return self._while(step, frame, number, indent)
         if isinstance(step, KernelStep):
             arguments = ["w" if shared else "alone"]
             for argument in step.arguments:
-                arguments += _argument(argument, facts)
+                arguments += _argument(argument, frame)
             name = self.kernels[step.kernel]
         else:
             arguments = ["w"] if shared else []
             arguments += [identifier(size) for size in loop_sizes(step)]
-            arguments += [_pointer(v.buffer, v.offset) for v in step.operands]
-            arguments.append(_pointer(step.writes.buffer, step.writes.offset))
-            name = self._loop(step, facts)
+            arguments += [frame.pointer(view) for view in (*step.operands, step.writes)]
+            name = self._loop(step, frame.facts)
         call = wrapped(
             f"{name}({', '.join(arguments)});", width=WIDTH - indent - (0 if shared else 2)
         )
-        return _StepText(_comment(step), call, isinstance(step, KernelStep), number)
+        return _StepText(_comment(step, frame), call, isinstance(step, KernelStep), number)
 
-    def _while(self, step: WhileStep, facts: Facts, number: int, indent: int) -> _StepText:
+    def _while(self, step: WhileStep, frame: _Frame, number: int, indent: int) -> _StepText:
         # Inside a loop that one worker runs alone, nothing is said again to be its alone.
         inside = indent + 2 if step.parallel else indent
         rounds = _Rounds(
-            self._groups(step.condition, facts, inside),
-            f"{_pointer(step.test.buffer, step.test.offset)}[0]",
-            self._groups(step.body, facts, inside),
+            self._groups(step.condition, frame, inside),
+            f"{frame.pointer(step.test)}[0]",
+            self._groups(step.body, frame, inside),
         )
-        return _StepText(_comment(step), "", False, number, rounds)
+        return _StepText(_comment(step, frame), "", False, number, rounds)
 
 
 def _parameters(kernel: KernelInstance) -> str:
@@ -236,24 +264,19 @@ def _form_parameters(form: Form, writable: bool) -> list[str]:
     return [pointer, *(f"int64_t {name}_s{k}" for k in range(form.strides))]
 
 
-def _argument(argument: Argument, facts: Facts) -> list[str]:
+def _argument(argument: Argument, frame: _Frame) -> list[str]:
     match argument:
         case SizeArgument(value=value):
             return [spell.size(value)]
         case PointerArgument(view=view, strides=strides):
-            return [_pointer(view.buffer, view.offset), *(spell.size(s) for s in strides)]
+            return [frame.pointer(view), *(spell.size(s) for s in strides)]
         case ScalarArgument(value=value, operands=operands):
-            return [scalar_text(value, operands, facts)]
+            return [scalar_text(value, operands, frame.names_of(operands), frame.facts)]
         case ScratchArgument():
             return ["scratch"]
 
 
-def _pointer(buffer: Buffer, offset: Dim) -> str:
-    start = spell.size(offset)
-    return identifier(buffer.name) if start == "0" else f"{identifier(buffer.name)} + {start}"
-
-
-def _declarations(plan: EntryPlan) -> list[str]:
+def _declarations(plan: EntryPlan, frame: _Frame) -> list[str]:
     """Sizes, pointers from the tables, and the pieces of the arena."""
     lines = [
         f"const int64_t {identifier(size)} = call->sizes[{k}];"
@@ -269,14 +292,14 @@ def _declarations(plan: EntryPlan) -> list[str]:
         mutable = id(buffer) in written
         qualified = f"{kind} *const" if mutable else f"const {kind} *const"
         table = f"call->{_TABLES[buffer.space]}[{buffer.index}]"
-        lines.append(f"{qualified} {identifier(buffer.name)} = {table};  // {_shape(buffer)}")
+        lines.append(f"{qualified} {frame.name(buffer)} = {table};  // {_shape(buffer)}")
     starts = _slot_starts(plan)
     for buffer in _buffers(plan):
         if buffer.space is Space.ARENA:
             kind = spell.MEMORY[buffer.dtype]
             start = spell.size(starts[buffer.index])
             place = "call->arena" if start == "0" else f"call->arena + {start}"
-            pointer = f"{kind} *const {identifier(buffer.name)} = ({kind} *)({place});"
+            pointer = f"{kind} *const {frame.name(buffer)} = ({kind} *)({place});"
             lines.append(f"{pointer}  // {_shape(buffer)}")
     if any(isinstance(step, KernelStep) and step.kernel.card.scratch for step in steps):
         lines.append(
@@ -352,16 +375,16 @@ def _source_name(step: Step) -> str:
     return origin.name if origin is not None and origin.name else step.writes.buffer.name
 
 
-def _comment(step: Step) -> str:
+def _comment(step: Step, frame: _Frame) -> str:
     """`blocks.3.attn  qkv = linear                      gpt2.linnet:61`."""
     origin: Origin | None = step.node.origin
-    what = f"{step.writes.buffer.name} = "
+    what = f"{frame.name(step.writes.buffer)} = "
     if isinstance(step, KernelStep):
-        what += step.kernel.card.op.rpartition("::")[2]
+        what += step.kernel.card.op.rpartition("::")[2] + Epilogue.of(step.kernel.epilogue).text
         if step.kernel.card.in_place is not None:
-            what = f"{step.writes.buffer.name} <- {step.kernel.card.name}"
+            what = f"{frame.name(step.writes.buffer)} <- {step.kernel.card.name}"
     elif isinstance(step, WhileStep):
-        what = f"while, carrying {', '.join(view.buffer.name for view in step.carried)}"
+        what = f"while, carrying {', '.join(frame.name(view.buffer) for view in step.carried)}"
     else:
         what += "a loop"
     if origin is None:

@@ -1,9 +1,10 @@
 """Writes random programs that the checker must accept, from a seed.
 
-Out: the text of a block with one or two entries. Bodies are chains of `let`s, `var`s, index
-notation, moves and assignments to state over tensors of all dtypes; their dims are sums and
-products of the entry's sizes `A` and `B`, the block's `N`, and small numbers. Functions whose
-results are approximations (`exp`, …) are left out, so that values can be compared exactly.
+Out: the text of some ops, and of a block with one or two entries. Bodies are chains of `let`s,
+`var`s, index notation, moves, calls, loops and assignments to state over tensors of all dtypes;
+their dims are sums and products of the entry's sizes `A` and `B`, the block's `N`, and small
+numbers. Functions whose results are approximations (`exp`, …) are left out, so that values can
+be compared exactly.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from linnet.dims import Dim, Facts, Sym, is_positive
 
 FLOATS = ("f32", "f64", "f16", "bf16")
 INTS = ("i32", "i64", "i8", "u8", "u32", "i16", "u64", "u16")
-ONE = Dim.const(1)
+ONE, TWO = Dim.const(1), Dim.const(2)
 SIZES = {name: Dim.sym(Sym(name)) for name in ("A", "B", "N")}
 FACTS = Facts((), (Sym(name) for name in SIZES))
 
 Dims = tuple[Dim, ...]
+CACHE: Dims = (ONE, TWO, SIZES["N"] + 1, TWO)
 
 
 @dataclass(frozen=True)
@@ -55,18 +57,23 @@ class Author:
     random: random.Random
     scope: list[Var] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
+    states: list[Var] = field(default_factory=list)
+    ops: list[Op] = field(default_factory=list)
     indent: int = 2
     fresh: int = 0
 
     # --- the block ------------------------------------------------------------------------
 
     def block(self) -> str:
+        text = [line for _ in range(self.random.randint(0, 2)) for line in self.op()]
         members = [self.some_var(f"w{k}", root=True) for k in range(self.random.randint(0, 2))]
         states = [self.some_var(f"s{k}", root=True) for k in range(self.random.randint(0, 3))]
         members = [v for v in members if v.dims]
         states = [Var(v.name, v.dtype, v.dims, True) for v in states if v.dims]
+        if self.random.random() < 0.3:
+            states.append(Var("cache", "f32", CACHE, True))
         self.states = states
-        text = [f"pub block P{self.number}<N: Dim> {{"]
+        text += [f"pub block P{self.number}<N: Dim> {{"]
         text += [f"    param {v.name}: {type_text(v.dtype, v.dims)}" for v in members]
         text += [f"    state {v.name}: {type_text(v.dtype, v.dims)}" for v in states]
         for name in ("first", "second")[: self.random.randint(1, 2)]:
@@ -91,6 +98,23 @@ class Author:
             types, values = [f"({', '.join(types)})"], [f"({', '.join(values)})"]
         head = f"    pub entry {name}<A: Dim, B: Dim>({listed})"
         return [f"{head} -> {types[0]} {{", *self.lines, f"        return {values[0]}", "    }"]
+
+    def op(self) -> list[str]:
+        """A function with an identity. Its sizes are generics, given at each call."""
+        self.lines, self.indent = [], 1
+        given = [Var("k", self.random.choice(INTS), ())]
+        given += [self.some_var(f"a{k}") for k in range(self.random.randint(1, 3))]
+        self.scope = list(given)
+        for _ in range(self.random.randint(1, 4)):
+            self.random.choice((self.let, self.move, self.notation, self.variable))()
+        last = self.scope[-1]
+        name = f"f{self.number}_{len(self.ops)}"
+        kind = self.random.choice(("op", "fn"))
+        self.ops.append(Op(name, tuple(given), last.dtype, last.dims))
+        listed = ", ".join(f"{v.name}: {type_text(v.dtype, v.dims)}" for v in given)
+        head = f"{kind} {name}<A: Dim, B: Dim, N: Dim>({listed})"
+        result = type_text(last.dtype, last.dims)
+        return [f"{head} -> {result} {{", *self.lines, f"    return {last.name}", "}", ""]
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self.indent + text)
@@ -123,8 +147,14 @@ class Author:
 
     def statement(self) -> None:
         kinds = [self.let, self.let, self.move, self.move, self.notation, self.notation]
-        kinds += [self.variable, self.assignment, self.assignment, self.loop]
+        kinds += [self.variable, self.assignment, self.assignment, self.loop, self.call]
         self.random.choice(kinds)()
+
+    def call(self) -> None:
+        if self.ops:
+            op = self.random.choice(self.ops)
+            values = [self.value(p.dtype, p.dims, 1) for p in op.parameters]
+            self.bind(f"{op.name}<A, B, N>({', '.join(values)})", op.dtype, op.dims)
 
     def bind(self, text: str, dtype: str, dims: Dims) -> None:
         name = self.name()
@@ -147,19 +177,40 @@ class Author:
         targets = [v for v in self.scope if v.var]
         if targets:
             target = self.random.choice([*targets, *self.states])
+            if target.name == "cache" and self.random.random() < 0.7:
+                row = self.value("f32", (ONE, TWO, ONE, TWO), 2)
+                self.line(f"cache = write_at({self.cache()}, {row}, {self.value('i32', (), 1)})")
+                return
             self.line(f"{target.name} = {self.value(target.dtype, target.dims, 3)}")
+
+    def cache(self) -> str:
+        """What a cache write starts from; mostly the state itself, so that it is in place."""
+        alike = [v.name for v in self.scope if v.dtype == "f32" and v.dims == CACHE]
+        return self.random.choice(("cache", "cache", *alike))
 
     def loop(self) -> None:
         """A few rounds, written out by the compiler or counted at run time."""
         targets = [v for v in self.scope if v.var]
-        if not targets or self.indent > 2:
+        if not targets or self.indent > 3:
             return
-        self.line(f"static for i in 0..{self.random.randint(0, 3)} {{")
+        counter = self.name()
+        form = self.random.randrange(3)
+        if form == 0:
+            self.line(f"static for {counter} in 0..{self.random.randint(0, 3)} {{")
+        elif form == 1:
+            self.line(f"static for {counter} in {self.random.choice('01')}..{self.dim()} {{")
+        else:
+            self.line(f"var {counter}: i64 = 0")
+            test = self.value("bool", (), 2)
+            more = self.random.choice(("", f" && {test}", f" && !{test}"))
+            self.line(f"while {counter} < {self.random.randint(0, 4)}{more} {{")
         outer, self.indent = len(self.scope), self.indent + 1
-        self.scope.append(Var("i", "i64", ()))
+        self.scope.append(Var(counter, "i64", ()))
         for _ in range(self.random.randint(1, 2)):
-            self.random.choice((self.let, self.move, self.notation))()
-            self.assignment()
+            self.random.choice((self.let, self.move, self.notation, self.call))()
+            self.random.choice((self.assignment, self.assignment, self.loop))()
+        if form == 2:
+            self.line(f"{counter} = {counter} + 1")
         del self.scope[outer:]
         self.indent -= 1
         self.line("}")
@@ -457,7 +508,10 @@ class Author:
         return self.random.choice(scalars)
 
 
+HEAD = "module fuzz\n\nuse std.nn.cache::{write_at}"
+
+
 def module(seed: int, count: int) -> str:
     """A module of `count` blocks."""
     blocks = [Author(k, random.Random(seed * 100_003 + k)).block() for k in range(count)]
-    return "\n\n".join(["module fuzz", *blocks]) + "\n"
+    return "\n\n".join([HEAD, *blocks]) + "\n"
