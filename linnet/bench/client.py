@@ -33,7 +33,12 @@ class Client:
 
     def __init__(self, python: str = sys.executable, threads: int = 0) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
-        environment = {**os.environ, "PYTHONPATH": _search_path(), "PYTHONUNBUFFERED": "1"}
+        # A link of its own, not the folder this package is in: that may hold packages made for
+        # another interpreter.
+        self._place = tempfile.TemporaryDirectory(prefix="linnet-bench-")
+        link = Path(self._place.name) / "linnet"
+        link.symlink_to(Path(linnet.__file__).resolve().parent, target_is_directory=True)
+        environment = {**os.environ, "PYTHONPATH": _search_path(self._place.name)}
         if threads:  # pools that read their size when they are imported
             names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
             environment |= dict.fromkeys(names, str(threads))
@@ -48,7 +53,7 @@ class Client:
                 encoding="utf-8",
             )
         except OSError as error:
-            self._log.close()
+            self._close()
             raise WorkerError("missing", f"{python}: {error.strerror}") from error
 
     def ask(self, do: str, **details: Any) -> dict[str, Any]:
@@ -83,7 +88,11 @@ class Client:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._close()
+
+    def _close(self) -> None:
         self._log.close()
+        self._place.cleanup()
 
     def _last_words(self) -> str:
         self._log.seek(0)
@@ -91,8 +100,6 @@ class Client:
         return f": {lines[-1].strip()}" if lines else ""
 
 
-def _search_path() -> str:
-    """Where a worker finds this package, whatever else its interpreter has."""
-    own = str(Path(linnet.__file__).resolve().parents[1])
+def _search_path(own: str) -> str:
     given = os.environ.get("PYTHONPATH")
     return f"{own}{os.pathsep}{given}" if given else own

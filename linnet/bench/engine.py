@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+F32, BF16 = "f32", "bf16"
+
 Prompts = Sequence[Sequence[int]]
 """One prompt a row, all of the same length."""
 
@@ -26,13 +28,15 @@ class NotForThisModelError(Exception):
 class Job:
     """What to load. `checkpoint` is a folder in the Hugging Face layout; `folder` is what
     `Engine.prepare` wrote; `context` is how many positions are wanted, `rows` which
-    numbers of rows will be run; `card` is the file of the model's card, for our own engine."""
+    numbers of rows will be run; `precision` is what other engines compute in ("f32", or "bf16"
+    where they can); `card` is the file of the model's card, for our own engine."""
 
     checkpoint: str
     folder: str
     threads: int
     context: int
     rows: tuple[int, ...] = (1,)
+    precision: str = F32
     card: str = ""
 
 
@@ -91,6 +95,12 @@ class Engine:
     def logits(self, prompt: Sequence[int]) -> Any:
         """The logits [Vocab] after one prompt as a numpy array, or None if they are not shown."""
         return None
+
+
+def only_f32(job: Job) -> None:
+    """For an engine that computes in f32 alone. Raises NotForThisModelError."""
+    if job.precision != F32:
+        raise NotForThisModelError(f"it computes in f32 here, not in {job.precision}")
 
 
 def need(module: str) -> Any:

@@ -22,7 +22,7 @@ import numpy as np
 from linnet import driver
 from linnet.bench import cost, environment, weights, workload
 from linnet.bench.client import Client, WorkerError
-from linnet.bench.engine import Job
+from linnet.bench.engine import BF16, F32, Job
 from linnet.bench.limits import Limits
 from linnet.bench.results import (
     COMPILE,
@@ -35,7 +35,7 @@ from linnet.bench.results import (
     Status,
     agreement,
 )
-from linnet.bench.subject import Subject
+from linnet.bench.subject import ROWS, Subject
 from linnet.bench.worker import ENGINES
 from linnet.bench.workload import Task
 from linnet.errors import UsageError
@@ -49,15 +49,18 @@ Say = Callable[[str], None]
 @dataclass(frozen=True)
 class Request:
     """What to measure. `compare`: engines besides ours. `pythons`: interpreters to look for
-    engines in, before this one. `checkpoint`: a folder, or None for what the card leads to."""
+    engines in, before this one. `checkpoint`: a folder, or None for what the card leads to.
+    `tasks`: keys of those to do, all if empty. `precision`: what other engines compute in."""
 
     model: str | Path
     checkpoint: str | Path | None = None
     threads: tuple[int, ...] = (1,)
     rounds: int = 5
     quick: bool = False
+    tasks: tuple[str, ...] = ()
     compare: tuple[str, ...] = ()
     pythons: tuple[str, ...] = ()
+    precision: str = F32
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -67,6 +70,8 @@ class Request:
             raise UsageError("give at least one number of threads")
         for count in self.threads:
             driver.checked_threads(count)
+        if self.precision not in (F32, BF16):
+            raise UsageError(f"precision must be {F32} or {BF16}, not {self.precision!r}")
         for name in self.compare:
             if name not in ENGINES:
                 raise UsageError(f"there is no engine {name!r}; there are {', '.join(ENGINES)}")
@@ -76,7 +81,7 @@ def bench(request: Request, say: Say = lambda text: None) -> Result:
     """Measure. Raises LinnetError for what is wrong with the model or the checkpoint; what is
     wrong with an engine becomes its row."""
     subject = Subject.find(request.model, request.checkpoint)
-    tasks = workload.tasks(subject.context, quick=request.quick)
+    tasks = _tasks(subject, request)
     with _checkpoint(subject, request, say) as subject:
         run = _Run(request, subject, tasks, say)
         run.prepare()
@@ -84,6 +89,20 @@ def bench(request: Request, say: Say = lambda text: None) -> Result:
             run.round(number)
         run.compare()
         return run.result
+
+
+def _tasks(subject: Subject, request: Request) -> tuple[Task, ...]:
+    """The tasks asked for that the model can do. Raises UsageError for an unknown one."""
+    found = workload.tasks(subject.context, quick=request.quick)
+    if ROWS not in subject.generics:
+        found = tuple(task for task in found if task.rows == 1)
+    for key in request.tasks:
+        if all(task.key != key for task in found):
+            raise UsageError(
+                f"{subject.card.name} has no task {key!r} here; there are "
+                + ", ".join(task.key for task in found)
+            )
+    return tuple(task for task in found if not request.tasks or task.key in request.tasks)
 
 
 @contextmanager
@@ -142,7 +161,7 @@ class _Run:
             self._prepare(engine)
 
     def _costs(self) -> None:
-        for rows in sorted({task.rows for task in self.tasks}):
+        for rows in sorted({1, *(task.rows for task in self.tasks)}):
             plan = driver.generate(self.subject.opened(rows).request).plan
             if rows == 1:
                 self.result.stored_bytes = sum(w.size for w in plan.weights)
@@ -152,7 +171,8 @@ class _Run:
                     self.result.costs[task.key] = cost.total(entry, _call(task))
 
     def _prepare(self, engine: str) -> None:
-        rows = [Row(engine, engine, count) for count in self.request.threads]
+        precision = F32 if engine == OURS else self.request.precision
+        rows = [Row(engine, engine, count, precision=precision) for count in self.request.threads]
         self.result.rows += rows
         try:
             found = self._find(engine)
@@ -166,7 +186,8 @@ class _Run:
                 row.status, row.reason = _STATUS[error.kind], str(error)
             return
         for row in rows:
-            row.title, row.versions = found["title"], found["versions"]
+            row.title = found["title"] + ("" if row.precision == F32 else f", {row.precision}")
+            row.versions = found["versions"]
 
     def _find(self, engine: str) -> dict[str, Any]:
         """What the first interpreter that has the engine says about it. Raises WorkerError when
@@ -195,7 +216,8 @@ class _Run:
             folder=str(Path(self._folder.name) / engine),
             threads=threads,
             context=self.subject.context,
-            rows=tuple(sorted({task.rows for task in self.tasks})),
+            rows=tuple(sorted({1, *(task.rows for task in self.tasks)})),
+            precision=self.request.precision,
             card=str(self.subject.card.file) if engine == OURS else "",
         )
         return asdict(job)
@@ -285,12 +307,7 @@ class _Run:
             ours = self.result.ours(row.threads)
             if row.engine == OURS or ours is None or row.status is not Status.MEASURED:
                 continue
-            found = [
-                agreement(ours.ids[key], row.ids[key])
-                for key in row.ids
-                if key in ours.ids and len(row.ids[key][0]) > 1
-            ]
-            row.agreeing, row.compared = min(found, default=(0, 0))
+            row.agreeing, row.compared = _agreement(ours, row)
             row.difference = _difference(self._logits(ours), self._logits(row))
         self._folder.cleanup()
 
@@ -300,6 +317,16 @@ def _call(task: Task) -> cost.Call:
     if task.kind == "prefill":
         return cost.Call({"S": task.prompt})
     return cost.Call({}, task.prompt + task.count // 2)
+
+
+def _agreement(ours: Row, theirs: Row) -> tuple[int, int]:
+    """Leading ids that are ours in the text that agrees least, of how many; where only prompts
+    were measured, first ids of how many prompts."""
+    found = [agreement(ours.ids[k], theirs.ids[k]) for k in theirs.ids if k in ours.ids]
+    texts = [pair for pair in found if pair[1] > 1]
+    if texts:
+        return min(texts)
+    return sum(same for same, _ in found), sum(count for _, count in found)
 
 
 def _difference(ours: Path, theirs: Path) -> float | None:

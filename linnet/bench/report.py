@@ -176,6 +176,7 @@ def _row_document(result: Result, row: Row) -> dict[str, Any]:
     return {
         "engine": row.engine,
         "threads": row.threads,
+        "precision": row.precision,
         "status": row.status.value,
         "reason": row.reason or None,
         "versions": row.versions,

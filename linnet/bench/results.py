@@ -20,8 +20,9 @@ OURS = "linnet"
 LOAD, START, MEMORY, COMPILE = "load", "start", "memory", "compile"
 """Figures besides those of tasks: seconds, seconds, bytes, seconds."""
 
-ENOUGH_AGREEMENT = 16
-"""Leading ids that must be ours before a speed is compared with ours."""
+ENOUGH_AGREEMENT = {"f32": 16, "bf16": 1}
+"""Leading ids that must be ours before a speed is compared with ours, by the precision that an
+engine computes in: other roundings soon lead to another text."""
 
 
 @dataclass
@@ -61,6 +62,7 @@ class Row:
     figures: dict[str, Figure] = field(default_factory=dict)
     ids: dict[str, list[list[int]]] = field(default_factory=dict)
     others: list[float] = field(default_factory=list)
+    precision: str = "f32"
     agreeing: int | None = None
     compared: int = 0
     difference: float | None = None
@@ -74,7 +76,8 @@ class Row:
         """Whether its speed may be compared with ours: it computes the same."""
         if self.engine == OURS:
             return True
-        return self.agreeing is not None and self.agreeing >= min(ENOUGH_AGREEMENT, self.compared)
+        enough = min(ENOUGH_AGREEMENT[self.precision], self.compared)
+        return self.agreeing is not None and self.agreeing >= enough
 
 
 @dataclass

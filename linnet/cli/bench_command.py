@@ -59,6 +59,16 @@ def _engines(ctx: click.Context, param: click.Parameter, value: tuple[str, ...])
     show_envvar=True,
     help="Look for engines in this interpreter first. May be repeated.",
 )
+@click.option(
+    "--task", "tasks", metavar="KEY", multiple=True, help="Do only this task. May be repeated."
+)
+@click.option(
+    "--precision",
+    type=click.Choice(["f32", "bf16"]),
+    default="f32",
+    show_default=True,
+    help="What other engines compute in.",
+)
 @click.option("--seed", type=int, default=0, help="Of prompts, and of weights that are made.")
 @click.option("--plot", metavar="FILE.svg", help="Draw a roofline.")
 @click.option("--update", is_flag=True, help="Write the figures to the card's bench.json.")
@@ -74,6 +84,8 @@ def bench(
     quick: bool,
     compare: tuple[str, ...],
     pythons: tuple[str, ...],
+    tasks: tuple[str, ...],
+    precision: str,
     seed: int,
     plot: str | None,
     update: bool,
@@ -100,9 +112,11 @@ def bench(
             quick=quick,
             compare=compare,
             pythons=pythons,
+            tasks=tasks,
+            precision=precision,
             seed=seed,
         )
-        _check(plot, update, quick)
+        _check(plot, update, quick or bool(tasks))
     with console.progress("measuring"):
         result = run(request, console.show_status)
     if as_json:
@@ -120,11 +134,11 @@ def bench(
         console.note(f"wrote {record.update(result, card.folder)}")
 
 
-def _check(plot: str | None, update: bool, quick: bool) -> None:
+def _check(plot: str | None, update: bool, partial: bool) -> None:
     if plot is not None and Path(plot).suffix != ".svg":
         raise UsageError(f"--plot {plot}: the file must end with .svg")
-    if update and quick:
-        raise UsageError("--update takes the figures of a whole run, not of --quick")
+    if update and partial:
+        raise UsageError("--update takes the figures of a whole run, not of --quick or --task")
 
 
 def _write(console: Console, file: Path, text: str) -> None:

@@ -29,7 +29,7 @@ def made() -> Result:
     other.others = [0.02, 0.9]
     wrong = Row("onnxruntime", "ONNX Runtime", 1, agreeing=2, compared=64)
     wrong.figures = {"decode_16": Figure([90.0]), "prefill_512": Figure([10.0])}
-    missing = Row("llama.cpp", "llama.cpp (f32)", 1, Status.MISSING, "No module named 'llama_cpp'")
+    missing = Row("llama.cpp", "llama.cpp", 1, Status.MISSING, "No module named 'llama_cpp'")
     return Result(
         model="gpt2",
         title="GPT-2",

@@ -48,6 +48,7 @@ def test_options_become_a_request(asked: list[Request]) -> None:
     assert (request.rounds, request.seed, request.quick) == (7, 3, False)
     assert request.compare == ("transformers", "openvino", "onnxruntime")
     assert request.pythons == ("/opt/python",)
+    assert (request.tasks, request.precision) == ((), "f32")
     assert "linnet / best other" in result.stdout
 
 
@@ -88,6 +89,8 @@ def test_update_writes_beside_the_card(
         (("--compare", "excel"), "'excel' is no engine"),
         (("--plot", "roof.png"), "must end with .svg"),
         (("--quick", "--update"), "not of --quick"),
+        (("--task", "decode_16", "--update"), "or --task"),
+        (("--precision", "f64"), "'f64' is not one of"),
     ],
 )
 def test_bad_options_exit_2_before_anything_runs(

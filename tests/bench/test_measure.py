@@ -112,11 +112,19 @@ def test_the_order_turns_from_round_to_round(scripted: type[Scripted]) -> None:
         ({"threads": ()}, "at least one number of threads"),
         ({"threads": (0,)}, "threads must be"),
         ({"compare": ("excel",)}, "no engine 'excel'"),
+        ({"precision": "f64"}, "precision must be f32 or bf16"),
     ],
 )
 def test_requests_are_checked_before_anything_runs(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         Request(EMBEDDED, **wrong)
+
+
+def test_tasks_can_be_chosen(scripted: type[Scripted]) -> None:
+    result = bench(Request(EMBEDDED, threads=(1,), rounds=1, tasks=("rows_8",)))
+    assert [task.key for task in result.tasks] == ["rows_8"]
+    with pytest.raises(UsageError, match="no task 'decode_512' here; there are decode_16"):
+        bench(Request(EMBEDDED, threads=(1,), tasks=("decode_512",)))
 
 
 def test_a_short_run_with_real_workers(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ def test_an_engine_with_other_ids_is_not_believed() -> None:
     assert not row.is_believed
     assert Row("close", "close", 1, agreeing=40, compared=64).is_believed
     assert Row("short", "short", 1, agreeing=8, compared=8).is_believed
+    assert Row("rounded", "rounded", 1, precision="bf16", agreeing=3, compared=64).is_believed
     assert not Row("silent", "silent", 1, Status.FAILED).is_believed
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from linnet.bench.engine import Engine, Job, Prompts, Run, need
+from linnet.bench.engine import Engine, Job, Prompts, Run, need, only_f32
 from linnet.bench.gpt2_weights import Sizes, read
 
 
@@ -19,6 +19,7 @@ class ThisEngine(Engine):
         need("ctranslate2")
 
     def prepare(self, job: Job) -> None:
+        only_f32(job)
         sizes, tensors = read(Path(job.checkpoint))
         spec = _spec(sizes, tensors)
         spec.validate()

@@ -1,4 +1,4 @@
-"""llama.cpp by way of llama-cpp-python: a GGUF file in f32, keys and values kept in f32."""
+"""llama.cpp by way of llama-cpp-python: a GGUF file in f32 or bf16, keys and values in f32."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from linnet.bench.engine import Engine, Job, Prompts, need
+from linnet.bench.engine import BF16, Engine, Job, Prompts, need
 from linnet.bench.gpt2_weights import Sizes, read
 
 FILE = "model.gguf"
@@ -21,7 +21,7 @@ _NAMES = {
 
 
 class ThisEngine(Engine):
-    title = "llama.cpp (f32)"
+    title = "llama.cpp"
     packages = ("llama_cpp_python", "gguf")
 
     def check(self) -> None:
@@ -30,7 +30,7 @@ class ThisEngine(Engine):
 
     def prepare(self, job: Job) -> None:
         sizes, tensors = read(Path(job.checkpoint))
-        _write(Path(job.folder) / FILE, sizes, tensors)
+        _write(Path(job.folder) / FILE, sizes, tensors, job.precision)
 
     def load(self, job: Job) -> None:
         self._api = need("llama_cpp")
@@ -112,7 +112,8 @@ class ThisEngine(Engine):
         return self._forward([prompt])[0].copy()
 
 
-def _write(file: Path, sizes: Sizes, tensors: Mapping[str, Any]) -> None:
+def _write(file: Path, sizes: Sizes, tensors: Mapping[str, Any], precision: str) -> None:
+    """A GGUF file; matrices in the precision asked for, vectors in f32 as the engine wants."""
     writer = need("gguf").GGUFWriter(str(file), "gpt2")
     writer.add_context_length(sizes.positions)
     writer.add_embedding_length(sizes.width)
@@ -122,16 +123,24 @@ def _write(file: Path, sizes: Sizes, tensors: Mapping[str, Any]) -> None:
     writer.add_layer_norm_eps(sizes.epsilon)
     writer.add_vocab_size(sizes.vocabulary)
     writer.add_tokenizer_model("no_vocab")
-    writer.add_tensor("token_embd.weight", tensors["wte.weight"])
-    writer.add_tensor("position_embd.weight", tensors["wpe.weight"])
+
+    def add(name: str, tensor: Any) -> None:
+        if tensor.ndim == 2 and precision == BF16 and name != "position_embd.weight":
+            kind = need("gguf").GGMLQuantizationType.BF16
+            writer.add_tensor(name, need("gguf").quants.quantize(tensor, kind), raw_dtype=kind)
+        else:
+            writer.add_tensor(name, tensor)
+
+    add("token_embd.weight", tensors["wte.weight"])
+    add("position_embd.weight", tensors["wpe.weight"])
     for kind in ("weight", "bias"):
-        writer.add_tensor(f"output_norm.{kind}", tensors[f"ln_f.{kind}"])
+        add(f"output_norm.{kind}", tensors[f"ln_f.{kind}"])
         for number in range(sizes.layers):
             for theirs, name in _NAMES.items():
                 tensor = tensors[f"h.{number}.{theirs}.{kind}"]
                 # Matrices are [In, Out] in the checkpoint and [Out, In] in the file.
                 tensor = tensor.transpose().copy() if tensor.ndim == 2 else tensor
-                writer.add_tensor(f"blk.{number}.{name}.{kind}", tensor)
+                add(f"blk.{number}.{name}.{kind}", tensor)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from linnet.bench.engine import Engine, Job, NotForThisModelError, Prompts, need
+from linnet.bench.engine import Engine, Job, NotForThisModelError, Prompts, need, only_f32
 from linnet.bench.gpt2_weights import Sizes, read
 
 FILE = "model.onnx"
@@ -21,6 +21,7 @@ class ThisEngine(Engine):
         need("onnx")
 
     def prepare(self, job: Job) -> None:
+        only_f32(job)
         sizes, tensors = read(Path(job.checkpoint))
         if sizes.width // sizes.heads % 8:
             raise NotForThisModelError("its fused attention takes heads of a multiple of 8")

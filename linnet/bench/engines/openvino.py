@@ -30,8 +30,8 @@ class ThisEngine(Engine):
         core = need("openvino").Core()
         settings = {
             "INFERENCE_NUM_THREADS": job.threads,
-            "INFERENCE_PRECISION_HINT": "f32",
-            "KV_CACHE_PRECISION": "f32",
+            "INFERENCE_PRECISION_HINT": job.precision,
+            "KV_CACHE_PRECISION": job.precision,
             "PERFORMANCE_HINT": "LATENCY",
         }
         compiled = core.compile_model(str(Path(job.folder) / FILE), "CPU", settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from linnet.bench.engine import Engine, Job, Prompts, need
+from linnet.bench.engine import BF16, F32, Engine, Job, Prompts, need
 
 
 class ThisEngine(Engine):
@@ -47,11 +47,12 @@ class ThisEngine(Engine):
 
     def logits(self, prompt: Sequence[int]) -> Any:
         self._cache = None
-        return self._forward(self._torch.tensor([prompt]))[0].numpy()
+        return self._forward(self._torch.tensor([prompt]))[0].float().numpy()
 
 
 def load_model(job: Job) -> Any:
-    """The checkpoint as a torch module in f32."""
+    """The checkpoint as a torch module in the job's precision."""
     need("transformers").logging.set_verbosity_error()
     auto = need("transformers").AutoModelForCausalLM
-    return auto.from_pretrained(job.checkpoint, dtype=need("torch").float32).eval()
+    dtype = {F32: need("torch").float32, BF16: need("torch").bfloat16}[job.precision]
+    return auto.from_pretrained(job.checkpoint, dtype=dtype).eval()
