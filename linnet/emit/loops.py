@@ -104,8 +104,8 @@ class _Writer:
         self.sizes = loop_sizes(step)
         for name in self.sizes:
             self.names.fresh(name)
+        self.result = self.names.fresh("out")
         self.pointers = [self.names.fresh(v.buffer.name) for v in step.operands]
-        self.result = self.names.fresh("result")
         self.index_names: dict[Index, str] = {}
         self.root = _Block()
         self.block_of: dict[Index, _Block] = {}

@@ -13,7 +13,7 @@ _LIBRARY = """
 NAN INFINITY NULL EOF unix linux errno signal index time exp log sqrt sin cos tanh abs fabs pow
 main free malloc read write y0 y1 yn j0 j1 jn gamma div round floor ceil stdin stdout stderr exit
 """
-_FRAME = "w call arena scratch claim sync c hi row rows result worker team single one alone"
+_FRAME = "w call arena scratch claim sync c hi row rows worker team single one alone"
 _TAKEN = frozenset(f"{_KEYWORDS} {_LIBRARY} {_FRAME}".split())
 _PREFIXES = ("ln_", "linnet_", "LN_", "kernel_", "loop_", "__", "_mm")
 _PATTERN = re.compile(r"[^A-Za-z0-9_]")
