@@ -70,7 +70,7 @@ def compiled(
 
 def _machine(artifact: Artifact, c: str, target: str, threads: int) -> Machine:
     name = hashlib.sha256((target + c).encode()).hexdigest()[:24]
-    if target == "neon" and not emulator("aarch64") == ():
+    if target == "neon" and emulator("aarch64") != ():
         compiler = cross_compiler("aarch64")
         program = _FOLDER / name
         text = remote_program(c, artifact)
