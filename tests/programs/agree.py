@@ -299,12 +299,12 @@ def states(case: Case) -> dict[str, Node]:
 
 
 def compiled_values(
-    found: Sequence[Case], target: str, policy: str, threads: int = 2
+    found: Sequence[Case], target: str, policy: str, flags: tuple[str, ...] = ()
 ) -> list[list[Any]]:
     """What the C gives, case by case, in the order of `interpreted`."""
     graphs = [graph for case in found for graph in case.graphs]
     weights = {path: array for case in found for path, array in case.weights.items()}
-    with compiled(graphs, weights, target, policy=policy, threads=threads) as program:
+    with compiled(graphs, weights, target, policy=policy, flags=flags) as program:
         values: list[list[Any]] = []
         for case in found:
             own: list[Any] = []
@@ -317,12 +317,14 @@ def compiled_values(
     return values
 
 
-def assert_agreement(found: Sequence[Case], runs: Sequence[tuple[str, str]]) -> None:
+def assert_agreement(
+    found: Sequence[Case], runs: Sequence[tuple[str, str]], flags: tuple[str, ...] = ()
+) -> None:
     """Compile all cases for each (target, policy) that this machine runs; compare everything."""
     first: dict[str, tuple[str, list[list[Any]]]] = {}
     for target, policy in runs:
         if missing(target) is None:
-            got = compiled_values(found, target, policy)
+            got = compiled_values(found, target, policy, flags)
             assert_close(found, got, target, policy)
             other, theirs = first.setdefault(policy, (target, got))
             assert_same_bits(found, got, theirs, f"{target} and {other}", policy)

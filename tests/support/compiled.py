@@ -60,22 +60,26 @@ def compiled(
     *,
     policy: str = "equivalent",
     threads: int = 2,
+    flags: tuple[str, ...] = (),
 ) -> Program:
-    """A program of `graphs` over `params` (by path), on this machine or emulated."""
+    """A program of `graphs` over `params` (by path), on this machine or emulated. `flags` are
+    more for the compiler, such as `-O0` where there is much to compile and little to run."""
     artifact, c = generate(graphs, target, policy)
     source = Arrays(params, frozenset(p.path for p in artifact.manifest if p.dtype == "bf16"))
     binding = bind(artifact.manifest, source.tensors, {}, "the test")
-    return Program(artifact, _machine(artifact, c, target, threads), source, binding)
+    return Program(artifact, _machine(artifact, c, target, threads, flags), source, binding)
 
 
-def _machine(artifact: Artifact, c: str, target: str, threads: int) -> Machine:
-    name = hashlib.sha256((target + c).encode()).hexdigest()[:24]
+def _machine(
+    artifact: Artifact, c: str, target: str, threads: int, flags: tuple[str, ...]
+) -> Machine:
+    name = hashlib.sha256(" ".join((target, *flags, c)).encode()).hexdigest()[:24]
     if target == "neon" and emulator("aarch64") != ():
         compiler = cross_compiler("aarch64")
         program = _FOLDER / name
         text = remote_program(c, artifact)
         if not program.exists():
-            compile_executable(compiler, text, target_flags(target, compiler), program)
+            compile_executable(compiler, text, (*target_flags(target, compiler), *flags), program)
         runner = emulator("aarch64")
         assert runner is not None
         entries = [entry.symbol for entry in artifact.entries]
@@ -83,5 +87,5 @@ def _machine(artifact: Artifact, c: str, target: str, threads: int) -> Machine:
     compiler = find_compiler()
     library = _FOLDER / f"{name}.so"
     if not library.exists():
-        compile_shared(compiler, c, target_flags(target, compiler), library)
+        compile_shared(compiler, c, (*target_flags(target, compiler), *flags), library)
     return LocalMachine(ctypes.CDLL(str(library)), threads)
