@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 from linnet import driver
 from linnet.errors import CheckpointError, UsageError
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from linnet.runtime.program import Program as BoundProgram
 
 _ARRAY_POSITION = re.compile(r"(?<![^.])\d+(?![^.])")
+
+T = TypeVar("T")
 
 
 def load(
@@ -97,11 +100,35 @@ def _setup(
     vocabulary = sizes.get(card.text.vocabulary or "")
     return Setup(
         name=card.name,
-        find_tokenizer=lambda: _tokenizer(card, files, vocabulary),
+        find_tokenizer=_begun(lambda: _tokenizer(card, files, vocabulary)),
         end_ids=end_ids,
         context=min(context, default=None),
         vocabulary=vocabulary,
     )
+
+
+def _begun(work: Callable[[], T]) -> Callable[[], T]:
+    """Begin `work` on a thread: weights are laid out meanwhile. The function that is returned
+    waits for the result, or raises what `work` raised."""
+    done: list[T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, name="linnet-tokenizer", daemon=True)
+    thread.start()
+
+    def result() -> T:
+        thread.join()
+        if failed:
+            raise failed[0]
+        return done[0] if done else work()  # a fork left the thread behind
+
+    return result
 
 
 def _tokenizer(card: Card, files: Checkpoint, vocabulary: int | None) -> Tokenizer | str:
