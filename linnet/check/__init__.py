@@ -60,7 +60,8 @@ def _check(root: Path | Source, std: Path | None, strict: bool) -> CheckResult:
 
 
 def root_of(program: Program, name: str | None = None) -> BlockDecl:
-    """The block of the root file named `name`, or its only block with entries.
+    """The block of the root file named `name`, or its only block with entries; where no block has
+    any, the entries of the module as if they stood in one.
 
     Raises UsageError with the list of candidates when there is no such block, or several."""
     blocks = program.blocks.get(program.root_module, {})
@@ -80,7 +81,7 @@ def root_of(program: Program, name: str | None = None) -> BlockDecl:
             help=f"name the root: {_choices(block.name for block in roots)}",
         )
     raise UsageError(
-        "the file has no block with entries",
+        "the file has no entries",
         help="declare an `entry` in the block that is the model",
     )
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from linnet.check.types import DType, GenericArgument, GenericSymbol, Shape, Type
 from linnet.diag import Span
@@ -136,8 +137,20 @@ class Program:
     constants: dict[str, dict[str, ConstDecl]]
 
     def roots(self) -> tuple[BlockDecl, ...]:
-        """Blocks of the root file that have entries."""
-        return tuple(b for b in self.blocks.get(self.root_module, {}).values() if b.entries)
+        """Blocks of the root file that have entries. In a file where none has any, the entries
+        that stand in no block make up one without members."""
+        blocks = tuple(b for b in self.blocks.get(self.root_module, {}).values() if b.entries)
+        return blocks or self._loose_entries
+
+    @cached_property
+    def _loose_entries(self) -> tuple[BlockDecl, ...]:
+        functions = self.functions.get(self.root_module, {})
+        entries = {name: f for name, f in functions.items() if f.kind == "entry"}
+        if not entries:
+            return ()
+        name = self.root_module.rpartition(".")[2]
+        span = next(iter(entries.values())).span
+        return (BlockDecl(name, self.root_module, True, span, "", functions=entries),)
 
 
 # --- expressions ------------------------------------------------------------------------

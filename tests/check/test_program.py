@@ -84,7 +84,7 @@ def test_root_is_named_or_the_only_block_with_entries() -> None:
     assert root_of(two, "B").name == "B"
     with pytest.raises(UsageError, match="several blocks"):
         root_of(two)
-    with pytest.raises(UsageError, match="no block with entries"):
+    with pytest.raises(UsageError, match="no entries"):
         root_of(none)
     with pytest.raises(UsageError, match="`C`"):
         root_of(two, "C")
