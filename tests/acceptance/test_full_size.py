@@ -1,7 +1,8 @@
 """GPT-2 at its published size, with random parameters: results, limits, time and memory.
 
-The times allowed are those we promise for a quiet machine of two cores; what was measured is
-printed (`pytest -s`)."""
+The times allowed are those promised for a machine of two cores with nothing else to do. Other
+work delays a process without costing it CPU time, so the smaller of both counts; what was
+measured is printed (`pytest -s`)."""
 
 from __future__ import annotations
 
@@ -24,8 +25,7 @@ from linnet.nest import Model
 
 TOLERANCE = 2e-4
 COLD_COMPILE, FIRST_TOKEN, PEAK = 15.0, 1.0, 1.25e9  # seconds, seconds, bytes
-ATTEMPTS = 8
-"""Other work on the machine may delay a start; what we promise is for one that is quiet."""
+ATTEMPTS = 5
 
 
 @pytest.fixture(scope="module")
@@ -81,22 +81,24 @@ def test_the_last_position_is_usable(model: Model) -> None:
 # --- what it costs ---------------------------------------------------------------------------
 
 START = """
-import json, re, sys, time
+import json, re, resource, sys, time
 from linnet import nest
 model = nest.load("gpt2", checkpoint=sys.argv[1])
 logits = model.prefill([[5, 6, 7]], 0)
 first = time.time()
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+cpu = sum(u.ru_utime + u.ru_stime for u in used)
 for k in range(15):
     logits = model.decode([[int(logits[0].argmax())]], 3 + k)
 # Not getrusage: its maximum begins with that of the process that started this one.
 peak = int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) * 1024
-print(json.dumps({"first": first, "peak": peak}))
+print(json.dumps({"first": first, "cpu": cpu, "peak": peak}))
 """
 
 
 def started(checkpoint: Path, **variables: str) -> tuple[float, float]:
-    """Seconds from the start of a process to its first logits, and its peak memory in bytes
-    after 16 tokens."""
+    """Seconds from the start of a process to its first logits (on the clock or of the CPU), and
+    its peak memory in bytes after 16 tokens."""
     started_at = time.time()
     done = subprocess.run(
         [sys.executable, "-c", START, str(checkpoint)],
@@ -106,7 +108,7 @@ def started(checkpoint: Path, **variables: str) -> tuple[float, float]:
         timeout=200,
     )
     told = json.loads(done.stdout)
-    return told["first"] - started_at, told["peak"]
+    return min(told["first"] - started_at, told["cpu"]), told["peak"]
 
 
 def test_a_cold_compile_of_all_entries(full_size: Path, tmp_path: Path) -> None:
