@@ -23,6 +23,8 @@ ROOT = Path(__file__).parents[2]
 ONE = Task("one", "decode", "one", prompt=20, count=24)
 FOUR = Task("four", "rows", "four", prompt=12, count=12, rows=4)
 VOCABULARY = 512
+ROUNDING = 1e-3
+TABLE_OF_HALVES = 0.1  # its GELU is looked up by a half float
 SLOW = ("torch.compile",)  # a minute of compiling, even for a tiny model
 
 
@@ -83,7 +85,8 @@ def test_an_engine_agrees_with_ours(
     assert theirs["one"] == ours["one"]
     assert theirs["four"] == ours["four"]
     if theirs["logits"] is not None:
-        assert np.abs(theirs["logits"] - ours["logits"]).max() < 1e-3
+        off = TABLE_OF_HALVES if engine == "llama.cpp" else ROUNDING
+        assert np.abs(theirs["logits"] - ours["logits"]).max() < off
 
 
 def test_rows_write_what_they_would_write_alone(
