@@ -48,11 +48,7 @@ def _weights(unit: UnitPlan) -> list[str]:
 
 def _states(unit: UnitPlan) -> list[str]:
     sizes = [ITEM_SIZES[node.type.dtype] * _count(node.type.dims).value for node in unit.states]
-    return (
-        [f"state: {len(sizes)} tensors, {_bytes(sum(sizes))}, updated in place", ""]
-        if sizes
-        else []
-    )
+    return [f"state: {_plural(len(sizes), 'tensor')}, {_bytes(sum(sizes))}", ""] if sizes else []
 
 
 def _count(dims: tuple[Dim, ...]) -> Dim:
@@ -66,43 +62,48 @@ def _entry(plan: EntryPlan) -> list[str]:
     memory = " + ".join(str(size) for size in plan.slots) or "0"
     steps = list(leaves(plan.steps))
     kernels = sum(isinstance(step, KernelStep) for step in steps)
+    shared = sum(step.parallel for step in steps)
     lines = [
-        f"entry {plan.graph.name}: {len(steps)} steps "
-        f"({kernels} kernels, {len(steps) - kernels} loops), a barrier after each",
+        f"entry {plan.graph.name}: {_plural(len(steps), 'step')} ({_plural(kernels, 'kernel')}, "
+        f"{_plural(len(steps) - kernels, 'loop')}), {shared} shared by all threads",
         f"  working memory: {memory} bytes; scratch a thread: {plan.scratch} bytes",
     ]
     rows = list(_rows(plan.steps, ""))
-    widths = [max((len(row[k]) for row in rows), default=0) for k in range(4)]
+    widths = [max((len(row[k]) for row in rows), default=0) for k in range(5)]
     for row in rows:
-        cells = "  ".join(cell.ljust(width) for cell, width in zip(row[:4], widths, strict=True))
-        lines.append(f"  {cells}  {row[4]}".rstrip())
+        cells = "  ".join(cell.ljust(width) for cell, width in zip(row[:5], widths, strict=True))
+        lines.append(f"  {cells}  {row[5]}".rstrip())
     return [*lines, ""]
 
 
-def _rows(steps: Iterable[Step], indent: str) -> Iterator[tuple[str, str, str, str, str]]:
+_Row = tuple[str, str, str, str, str, str]
+
+
+def _rows(steps: Iterable[Step], indent: str) -> Iterator[_Row]:
     """One row a step, and one for each loop above its own."""
     for step in steps:
         if isinstance(step, WhileStep):
             carried = ", ".join(view.buffer.name for view in step.carried)
             where = step.node.origin.path if step.node.origin is not None else ""
-            yield (f"{indent}{where}", f"while, carrying {carried}", "", "", step.reason)
+            yield (f"{indent}{where}", f"while, carrying {carried}", "", "", "", step.reason)
             yield from _rows((*step.condition, *step.body), indent + "  ")
         else:
-            where, what, read, flops, why = _row(step)
-            yield (indent + where, what, read, flops, why)
+            where, what, threads, read, flops, why = _row(step)
+            yield (indent + where, what, threads, read, flops, why)
 
 
-def _row(step: KernelStep | LoopStep) -> tuple[str, str, str, str, str]:
-    """Where, what runs, bytes of weights and state it reads, operations, why."""
+def _row(step: KernelStep | LoopStep) -> _Row:
+    """Where, what runs, on how many threads, bytes of weights and state it reads, operations,
+    why."""
     origin = step.node.origin
     where = origin.path if origin is not None and origin.path else step.writes.buffer.name
-    read = _read_bytes(step)
+    threads, read = "all threads" if step.parallel else "one thread", _read_bytes(step)
     if isinstance(step, LoopStep):
-        return (where, f"loop {step.writes.buffer.name}", read, "", step.reason)
+        return (where, f"loop {step.writes.buffer.name}", threads, read, "", step.reason)
     flops = ""
     if isinstance(step.node.attrs, CallAttrs) and step.kernel.card.flops != "0":
         flops = f"{evaluate(step.kernel.card.flops, step.node.attrs.function.generics)} flop"
-    return (where, step.kernel.symbol, read, flops, step.reason)
+    return (where, step.kernel.symbol, threads, read, flops, step.reason)
 
 
 def _read_bytes(step: Step) -> str:
@@ -114,6 +115,10 @@ def _read_bytes(step: Step) -> str:
     for buffer in buffers.values():
         total = total + buffer_bytes(buffer)
     return f"reads {_bytes(total.value)}" if total.is_const and total.value else ""
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _bytes(size: int) -> str:
