@@ -126,6 +126,7 @@ SINGLE: dict[str, tuple[Damage, type[LinnetError], list[str]]] = {
     "no heads": (config(n_head=0), ShapeError, ["Heads > 0"]),
     "more layers": (config(n_layer=4), CheckpointError, ["12 tensors", "h.3.ln_1.weight"]),
     "fewer layers": (config(n_layer=2), CheckpointError, ["h.2.", "no place", "config.json"]),
+    "far more layers": (config(n_layer=3000), ShapeError, ["more than", "Layers = 3000"]),
     "absurdly many layers": (config(n_layer=10**9), ShapeError, ["1,000,000,000 blocks"]),
     "another vocabulary": (config(vocab_size=510), CheckpointError, ["[509, 60]", "[510, 60]"]),
 }

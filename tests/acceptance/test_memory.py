@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -14,6 +15,10 @@ import pytest
 
 from linnet.nest import Model
 
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="reads what Linux tells of a process"
+)
+
 Load = Callable[..., Model]
 
 STEPS = 240
@@ -22,7 +27,7 @@ STEPS = 240
 def resident() -> int:
     """Bytes of memory this process occupies."""
     pages = Path("/proc/self/statm").read_text().split()[1]
-    return int(pages) * 4096
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 class _Allocated(ctypes.Structure):
@@ -51,7 +56,6 @@ def decode(model: Model, first: int, last: int) -> None:
         model.decode(token, pos)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux tells of a process")
 def test_steady_decoding_allocates_nothing(load: Load) -> None:
     model = load("gpt2-tales")
     tracemalloc.start()
@@ -69,7 +73,6 @@ def test_steady_decoding_allocates_nothing(load: Load) -> None:
     assert after - before < 5 * STEPS * 16, "less than the smallest object each step"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux tells of a process")
 def test_the_process_does_not_grow(load: Load) -> None:
     model = load("gpt2-tales")
     tokens = np.full((1, 50), 7, np.int32)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -121,7 +122,9 @@ def test_a_fork_has_a_state_of_its_own(load: Load) -> None:
     model.prefill([[5, 6, 7]], 0)
     wanted = model.decode([[8]], 3)[0].tobytes()
     ours, theirs = os.pipe()
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads and forks: what is tested
+        child = os.fork()
     if child == 0:
         status = 1
         try:
