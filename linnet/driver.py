@@ -111,9 +111,10 @@ def root_block(program: TypedProgram, name: str | None) -> BlockDecl:
     return root_of(program, name)
 
 
-def manifest(request: Request) -> tuple[Parameter, ...]:
+def manifest(request: Request, most: int | None = None) -> tuple[Parameter, ...]:
     """The parameters a checkpoint must or may hold, with their sizes. Remembered in the cache,
-    so that a warm start need not run the front end."""
+    so that a warm start need not run the front end. Raises ShapeError when there would be more
+    members than `most`: sizes from a damaged file may ask for more than there is time for."""
     from linnet.toolchain.cache import default_cache, make_key
 
     cache = default_cache()
@@ -130,7 +131,7 @@ def manifest(request: Request) -> tuple[Parameter, ...]:
             return tuple(_parameter(item) for item in stored)
     result = check(request.source)
     assert result.program is not None
-    found = parameters(_manifest(request, result.program))
+    found = parameters(_manifest(request, result.program, most))
     cache.write_record(
         f"front-{key[:32]}",
         {
@@ -153,10 +154,10 @@ def _parameter(item: dict[str, object]) -> Parameter:
     )
 
 
-def _manifest(request: Request, program: TypedProgram) -> Manifest:
+def _manifest(request: Request, program: TypedProgram, most: int | None = None) -> Manifest:
     from linnet.lower import manifest as lower_manifest
 
-    return lower_manifest(program, root_block(program, request.root), request.generics)
+    return lower_manifest(program, root_block(program, request.root), request.generics, most)
 
 
 def parameters(found: Manifest) -> tuple[Parameter, ...]:

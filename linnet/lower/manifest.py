@@ -8,6 +8,7 @@ that are missing, unknown or of the wrong sort, and `ShapeError` for values that
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -63,9 +64,26 @@ def joined(outer: Bindings, inner: Bindings) -> Bindings:
     return result
 
 
-def manifest(program: Program, root: BlockDecl, generics: Mapping[str, int | str]) -> Manifest:
-    """The members of `root` for these generics; the rest take their defaults."""
-    return Manifest(tuple(_entries(bind_root(root, generics), "")))
+def manifest(
+    program: Program,
+    root: BlockDecl,
+    generics: Mapping[str, int | str],
+    most: int | None = None,
+) -> Manifest:
+    """The members of `root` for these generics; the rest take their defaults. Raises ShapeError
+    soon when there are more than `most` of them."""
+    entries = _entries(bind_root(root, generics), "")
+    if most is None:
+        return Manifest(tuple(entries))
+    found = tuple(itertools.islice(entries, most + 1))
+    if len(found) > most:
+        sizes = ", ".join(f"{name} = {value}" for name, value in generics.items())
+        raise ShapeError(
+            f"{root.name} would have more than {most:,} parameters ({sizes}); "
+            "the checkpoint holds far fewer",
+            help="check the sizes: are they those of this checkpoint?",
+        )
+    return Manifest(found)
 
 
 def bind_root(root: BlockDecl, generics: Mapping[str, int | str]) -> BlockValue:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 _ARRAY_POSITION = re.compile(r"(?<![^.])\d+(?![^.])")
 
+SPARE_PARAMETERS = 256
+"""Parameters (and states) that a program may always have, however few tensors a checkpoint has."""
+
 T = TypeVar("T")
 
 
@@ -169,8 +172,8 @@ def _assemble(
         numerics=numerics,
         name=card.name,
     )
-    manifest = driver.manifest(request)
     weights = open_checkpoint(files.weights)
+    manifest = driver.manifest(request, most=SPARE_PARAMETERS + 4 * len(weights.names))
     bindings = None if card.weights.bindings is None else load_bindings(card.weights.bindings)
     paths = [parameter.path for parameter in manifest]
     names = tensor_names(bindings, paths, weights.names, card.weights.prefixes)

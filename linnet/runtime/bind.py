@@ -81,7 +81,9 @@ def _missing(
     problems = []
     for parameter in missing:
         if not parameter.optional and not parameter.group:
-            problems.append(_not_found(parameter, wanted[parameter.path], tensors))
+            # To look for a near name costs much more than all else here.
+            near = tensors if len(problems) < SHOWN else ()
+            problems.append(_not_found(parameter, wanted[parameter.path], near))
     groups = dict.fromkeys(p.group for p in manifest if p.group)
     for group in groups:
         required = [p for p in manifest if p.group == group and not p.optional]
@@ -95,8 +97,8 @@ def _missing(
     return problems
 
 
-def _not_found(parameter: Parameter, name: str, tensors: Mapping[str, Tensor]) -> str:
-    near = difflib.get_close_matches(name, tensors, n=1)
+def _not_found(parameter: Parameter, name: str, tensors: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(tensors), n=1)
     hint = f" (the nearest name there is `{near[0]}`)" if near else ""
     title = f"`{parameter.path}`" if name == parameter.path else f"`{parameter.path}` (`{name}`)"
     return f"{title}: no such tensor; {parameter.dtype}{list(parameter.dims)} is needed{hint}"
