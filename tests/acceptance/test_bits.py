@@ -112,6 +112,11 @@ def test_what_the_cache_held_before_does_not_show(
     assert same(slots_then_rows(model, [TEXT[0]], [TEXT[1]], [1])[0], wanted)
 
 
+def test_absurdly_many_threads(load: Load, checkpoint: Write, wanted: Logits) -> None:
+    model = load("gpt2", checkpoint=checkpoint("odd"), threads=10**9)
+    assert same(forward(model, *TEXT), wanted)
+
+
 @pytest.mark.parametrize("rows", [2, 17, 64])
 def test_many_rows_at_once(load: Load, checkpoint: Write, wanted: Logits, rows: int) -> None:
     model = load("gpt2", checkpoint=checkpoint("odd"))
