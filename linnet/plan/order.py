@@ -46,7 +46,7 @@ def order(graph: Graph, cards: Mapping[int, Card]) -> Order:
         elif chain and choice.accept([(call, call.args[0]) for call in chain]):
             in_place.update(id(call) for call in chain)
             updates[path] = final
-        elif choice.overwrites(path, final):
+        elif id(final) not in homes and choice.overwrites(path, final):
             homes[id(final)] = path
             updates[path] = final
         else:

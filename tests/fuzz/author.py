@@ -49,6 +49,10 @@ def type_text(dtype: str, dims: Dims) -> str:
     return f"Tensor[{', '.join(map(str, dims))}; {dtype}]" if dims else dtype
 
 
+def type_of(v: Var) -> tuple[str, Dims]:
+    return v.dtype, v.dims
+
+
 @dataclass
 class Author:
     """Writes one block. `number` tells its names apart from those of the module's others."""
@@ -61,13 +65,17 @@ class Author:
     ops: list[Op] = field(default_factory=list)
     indent: int = 2
     fresh: int = 0
+    alike: bool = False
+    """Few types and many states, so that values meet often: who is overwritten when?"""
 
     # --- the block ------------------------------------------------------------------------
 
     def block(self) -> str:
+        self.alike = self.random.random() < 0.5
         text = [line for _ in range(self.random.randint(0, 2)) for line in self.op()]
         members = [self.some_var(f"w{k}", root=True) for k in range(self.random.randint(0, 2))]
-        states = [self.some_var(f"s{k}", root=True) for k in range(self.random.randint(0, 3))]
+        count = self.random.randint(2, 4) if self.alike else self.random.randint(0, 3)
+        states = [self.some_var(f"s{k}", root=True) for k in range(count)]
         members = [v for v in members if v.dims]
         states = [Var(v.name, v.dtype, v.dims, True) for v in states if v.dims]
         if self.random.random() < 0.3:
@@ -122,6 +130,8 @@ class Author:
     # --- choices --------------------------------------------------------------------------
 
     def dtype(self) -> str:
+        if self.alike and self.random.random() < 0.8:
+            return "f32"
         pool = ("f32", "f32", "i32", "bool", self.random.choice(FLOATS), self.random.choice(INTS))
         return self.random.choice(pool)
 
@@ -133,6 +143,8 @@ class Author:
 
     def some_var(self, name: str, *, root: bool = False) -> Var:
         dims = tuple(self.dim(root=root) for _ in range(self.random.choice((0, 1, 1, 2, 2, 3))))
+        if self.alike and root:
+            dims = self.random.choice(((SIZES["N"],), (SIZES["N"], SIZES["N"])))
         return Var(name, self.dtype(), dims)
 
     def name(self) -> str:
@@ -147,6 +159,8 @@ class Author:
 
     def statement(self) -> None:
         kinds = [self.let, self.let, self.move, self.move, self.notation, self.notation]
+        if self.alike:
+            kinds += [self.assignment, self.assignment, self.exchange, self.kept, self.kept]
         kinds += [self.variable, self.assignment, self.assignment, self.loop, self.call]
         self.random.choice(kinds)()
 
@@ -181,7 +195,40 @@ class Author:
                 row = self.value("f32", (ONE, TWO, ONE, TWO), 2)
                 self.line(f"cache = write_at({self.cache()}, {row}, {self.value('i32', (), 1)})")
                 return
+            if self.alike and target.dims and self.random.random() < 0.5:
+                self.line(f"{target.name} = {self.element_by_element(target)}")
+                return
             self.line(f"{target.name} = {self.value(target.dtype, target.dims, 3)}")
+
+    def element_by_element(self, target: Var) -> str:
+        """The name of a value of the target's type, written in index notation: each element
+        from others of the same tensors, here, there, and in reverse."""
+        name = self.name()
+        indices = {f"i{k}": dim for k, dim in enumerate(target.dims)}
+        self.line(f"let {name}[{', '.join(indices)}] = {self.covering(target.dtype, indices)}")
+        return name
+
+    def exchange(self) -> None:
+        """Two variables or states of one type change places."""
+        targets = [v for v in self.scope if v.var]
+        pairs = [(a, b) for a in targets for b in targets if a != b and type_of(a) == type_of(b)]
+        if pairs:
+            one, two = self.random.choice(pairs)
+            old = self.name()
+            self.line(f"let {old} = {one.name}")
+            self.line(f"{one.name} = {two.name}")
+            self.line(f"{two.name} = {old}")
+            self.scope.append(Var(old, one.dtype, one.dims))
+
+    def kept(self) -> None:
+        """What a state holds now, seen whole or through a move, for later."""
+        if self.states:
+            state = self.random.choice(self.states)
+            if self.random.random() < 0.5:
+                self.bind(state.name, state.dtype, state.dims)
+            else:
+                text, dims = self.random.choice((self.permuted, self.reshaped, self.sliced))(state)
+                self.bind(text, state.dtype, dims)
 
     def cache(self) -> str:
         """What a cache write starts from; mostly the state itself, so that it is in place."""
@@ -220,7 +267,7 @@ class Author:
     def value(self, dtype: str, dims: Dims, depth: int) -> str:
         """An expression of exactly this type."""
         same = [v for v in self.scope if v.dtype == dtype and v.dims == dims]
-        if depth <= 0 or self.random.random() < 0.15:
+        if depth <= 0 or self.random.random() < (0.4 if self.alike and same else 0.15):
             return self.random.choice(same).name if same else self.made(dtype, dims)
         form = self.random.randrange(10)
         if form == 0:
@@ -410,17 +457,22 @@ class Author:
             return
         outputs = {f"i{k}": self.random.choice(known) for k in range(self.random.randint(0, 3))}
         dtype = self.dtype()
-        used: set[str] = set()
-        body = self.element(dtype, dict(outputs), used, 3)
-        for index in outputs:
-            if index not in used:
-                body = self.mentioning(dtype, body, index, outputs[index])
+        body = self.covering(dtype, outputs)
         if not outputs:
             self.bind(body, dtype, ())
             return
         name = self.name()
         self.line(f"let {name}[{', '.join(outputs)}] = {body}")
         self.scope.append(Var(name, dtype, tuple(outputs.values())))
+
+    def covering(self, dtype: str, outputs: dict[str, Dim]) -> str:
+        """An element that depends on all outputs, as it must."""
+        used: set[str] = set()
+        body = self.element(dtype, dict(outputs), used, 3)
+        for index, dim in outputs.items():
+            if index not in used:
+                body = self.mentioning(dtype, body, index, dim)
+        return body
 
     def mentioning(self, dtype: str, body: str, index: str, dim: Dim) -> str:
         """`body`, made to depend on an index."""
