@@ -12,9 +12,10 @@ import os
 
 import numpy as np
 import pytest
-from fuzz.author import module
 from programs.agree import Case, assert_agreement, case_of, checked
 from support.targets import ALL, missing
+
+from fuzz.author import module
 
 PROGRAMS = 40
 """Blocks in a module, which are one C file."""
