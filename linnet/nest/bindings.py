@@ -17,6 +17,7 @@ from typing import Any
 from linnet.errors import CardError
 from linnet.nest.nearest import did_you_mean
 
+_POSITION = re.compile(r"(?<![^.])\d+(?![^.])")
 _PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 
@@ -35,14 +36,17 @@ class Bindings:
         """
         paths = list(paths)
         known = set(paths)
+        # A program whose arrays are all empty has no place for a pattern.
+        arrays = any(_POSITION.search(path) for path in paths)
         result = {key: name for key, name in self.pairs.items() if key in known}
         exact = set(result)
         problems = []
         for key, name in self.pairs.items():
             if key in known:
                 continue
-            matches = _matches(key, paths) if _PLACE.search(key) else []
-            if not matches:
+            pattern = bool(_PLACE.search(key))
+            matches = _matches(key, paths) if pattern else []
+            if not matches and (arrays or not pattern):
                 hint = did_you_mean(key, _generalised(paths) | known) if len(known) < 500 else ""
                 problems.append(f"{key!r} is no parameter of the program{_short(hint)}")
             for path, values in matches:
@@ -54,6 +58,10 @@ class Bindings:
                 f"{self.title}: these pairs do not fit the program:" + _listed(problems)
             )
         return result
+
+    def kinds(self) -> set[str]:
+        """The tensor names of the patterns, with `{i}` for every array position."""
+        return {_PLACE.sub("{i}", name) for name in self.pairs.values() if _PLACE.search(name)}
 
 
 def load_bindings(file: Path) -> Bindings:

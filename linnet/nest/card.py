@@ -40,13 +40,16 @@ All that the product knows about a model family stands here. A full card:
     [weights.sha256]                       # optional; read by `linnet nest check`
     "model.safetensors" = "64 hex digits"
 
+    [weights.tied]                         # optional; tensors that must equal a parameter's
+    "lm_head.weight" = "wte"               # if the file has them; the source uses the parameter
+
     [config.expect]                        # config.json values the source relies on
     model_type = "gpt2"                    # this value; a missing key passes, null does not
     activation_function = ["gelu_new", "gelu_pytorch_tanh"]      # one of these
     n_inner = { equals = "4 * H", null = true }                  # from generics; null passes too
 
     [config.generics]                      # generics whose value config.json gives
-    H = "n_embd"                           # absent: the value of [generics] stays
+    H = "n_embd"                           # absent from a config.json that is there: refused
     MaxSeq = { key = "n_ctx", default = "MaxPositions" }         # absent or null: the default
 
     [text]                                 # present on models that write text
@@ -115,6 +118,7 @@ class Weights:
     prefixes: tuple[str, ...] = ("",)
     widen: bool = False
     sha256: Mapping[str, str] | None = None
+    tied: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -366,6 +370,7 @@ _SCHEMA: dict[str, dict[str, _Key]] = {
         "widen": _Key(_flag),
     },
     "weights.sha256": {"*": _Key(_digest)},
+    "weights.tied": {"*": _Key(_string)},
     "config": {},
     "config.expect": {"*": _Key(_expectation)},
     "config.generics": {"*": _Key(_config_source)},

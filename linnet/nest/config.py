@@ -1,8 +1,9 @@
 """`config.json` of a checkpoint against the card: is it the model the source describes?
 
 In goes a card and a config.json; out come the values of the generics, or one `ConfigError`
-that lists every contradiction by key, value and expected value. Keys that are absent pass, and
-keys the card does not mention are ignored. No weight is read here.
+that lists every contradiction by key, value and expected value. A key that gives a generic its
+value must be there if the file is; other keys that are absent pass, and keys the card does not
+mention are ignored, except the mark of quantized weights. No weight is read here.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from linnet.nest.formula import Formula
 from linnet.nest.nearest import did_you_mean
 
 LARGEST_SIZE = 2**31 - 1
+QUANTIZED = "quantization_config"
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,9 @@ def resolve_generics(
     """Check `config` against `card` and return the values of the generics.
 
     The value of a generic is the first there is of: `overrides`, the config's key, the default
-    the card gives for that key, the card's `[generics]`. `known` are the generics of the
-    program's root block, to check the names in `overrides`; without it the card's are taken.
+    the card gives for that key, and without a config.json the card's `[generics]`. `known` are
+    the generics of the program's root block, to check the names in `overrides`; without it the
+    card's are taken.
 
     Raises ConfigError with all contradictions, UsageError for an override of an unknown name
     or of the wrong kind.
@@ -61,6 +64,7 @@ def resolve_generics(
     problems: list[str] = []
     generics = _from_config(card, config, _overrides(card, overrides or {}, known), problems)
     _check_expected(card, config, generics, problems)
+    _check_plain(card, config, problems)
     if problems:
         where = config.file if config.file is not None else "the configuration"
         listed = "".join(f"\n  {problem}" for problem in problems)
@@ -72,25 +76,32 @@ def resolve_generics(
     return generics
 
 
-def end_of_text_ids(card: Card, config: Config, generation: Config | None) -> tuple[int, ...]:
+def end_of_text_ids(
+    card: Card, config: Config, generation: Config | None, vocabulary: int | None = None
+) -> tuple[int, ...]:
     """The ids that end a text: generation_config.json's, else config.json's, else the card's.
 
-    Raises ConfigError when a file gives something else than an id or a list of ids.
+    Raises ConfigError when a file gives something else than an id or a list of ids, or an id
+    beyond `vocabulary`. The card's own id is let through: files of cut-down models repeat it,
+    and it merely never comes.
     """
-    for source in (generation, config):
-        value = None if source is None else source.values.get("eos_token_id")
-        if source is None or value is None:
-            continue
-        ids = value if isinstance(value, list) else [value]
-        if not all(_is_size(item) for item in ids):
-            shown = _shown(value)
-            raise ConfigError(
-                f"{source.file}: eos_token_id = {shown} must be an id or a list of ids"
-            )
-        return tuple(ids)
-    if card.text is None or card.text.end_of_text_id is None:
-        return ()
-    return (card.text.end_of_text_id,)
+    usual = None if card.text is None else card.text.end_of_text_id
+    given = [_ids_of(s, vocabulary, usual) for s in (generation, config) if s is not None]
+    return next((ids for ids in given if ids is not None), () if usual is None else (usual,))
+
+
+def _ids_of(source: Config, vocabulary: int | None, usual: int | None) -> tuple[int, ...] | None:
+    """What one file says about the end of a text; None if nothing."""
+    value = source.values.get("eos_token_id")
+    if value is None:
+        return None
+    ids = value if isinstance(value, list) else [value]
+    title = f"{source.file}: eos_token_id = {_shown(value)}"
+    if not all(_is_size(item) for item in ids):
+        raise ConfigError(f"{title} must be an id or a list of ids")
+    if vocabulary is not None and any(i >= vocabulary and i != usual for i in ids):
+        raise ConfigError(f"{title} is out of range: this model has {vocabulary} ids")
+    return tuple(ids)
 
 
 def _from_config(
@@ -110,6 +121,8 @@ def _from_config(
             defaults[name] = source.default
         elif source.key in config.values:
             problems.append(f"{source.key} = null, expected an integer (it is {name})")
+        elif config.file is not None and name not in overrides:
+            problems.append(f"{source.key} is not there, expected an integer (it is {name})")
     result.update(overrides)
     _apply_defaults({n: f for n, f in defaults.items() if n not in overrides}, result, problems)
     return result
@@ -143,6 +156,13 @@ def _check_expected(
         wrong = _mismatch(config.values[key], expectation, generics)
         if wrong:
             problems.append(f"{key} = {_shown(config.values[key])}, expected {wrong}")
+
+
+def _check_plain(card: Card, config: Config, problems: list[str]) -> None:
+    """Weights of a quantized checkpoint are codes; to read them as numbers would be nonsense."""
+    if config.values.get(QUANTIZED) is not None and QUANTIZED not in card.expect:
+        shown = _shown(config.values[QUANTIZED])
+        problems.append(f"{QUANTIZED} = {shown}, expected none: quantized weights cannot be read")
 
 
 def _mismatch(value: Any, expected: Expectation, generics: Mapping[str, Generic]) -> str | None:

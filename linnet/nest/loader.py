@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import TYPE_CHECKING, TypeVar
 
 from linnet import driver
@@ -26,6 +26,7 @@ from linnet.nest.resolve import Checkpoint, resolve
 from linnet.nest.text import Tokenizer, find_tokenizer
 
 if TYPE_CHECKING:
+    from linnet.runtime.checkpoint import Checkpoint as OpenCheckpoint
     from linnet.runtime.program import Program as BoundProgram
 
 _ARRAY_POSITION = re.compile(r"(?<![^.])\d+(?![^.])")
@@ -62,7 +63,8 @@ def load(
     config = Config({}) if files.config is None else load_config(files.config)
     generation = None if files.generation is None else load_config(files.generation)
     values = resolve_generics(card, config, generics, _known_generics(card, generics))
-    text = _setup(card, files, values, end_of_text_ids(card, config, generation))
+    ends = end_of_text_ids(card, config, generation, _vocabulary(card, values))
+    text = _setup(card, files, values, ends)
     program, notes = _assemble(card, files, values, generics, target, numerics, threads)
     return Model(program, Facts(card, dict(program.artifact.generics), config.values, text, notes))
 
@@ -100,7 +102,7 @@ def _setup(
         return None
     sizes = {n: v for n, v in generics.items() if isinstance(v, int)}
     context = [sizes[n] for n in card.text.context if n in sizes]
-    vocabulary = sizes.get(card.text.vocabulary or "")
+    vocabulary = _vocabulary(card, generics)
     return Setup(
         name=card.name,
         find_tokenizer=_begun(lambda: _tokenizer(card, files, vocabulary)),
@@ -108,6 +110,12 @@ def _setup(
         context=min(context, default=None),
         vocabulary=vocabulary,
     )
+
+
+def _vocabulary(card: Card, generics: Mapping[str, Generic]) -> int | None:
+    """The number of token ids, if the card says which generic it is."""
+    value = generics.get(card.text.vocabulary or "") if card.text else None
+    return value if isinstance(value, int) else None
 
 
 def _begun(work: Callable[[], T]) -> Callable[[], T]:
@@ -177,30 +185,77 @@ def _assemble(
     bindings = None if card.weights.bindings is None else load_bindings(card.weights.bindings)
     paths = [parameter.path for parameter in manifest]
     names = tensor_names(bindings, paths, weights.names, card.weights.prefixes)
+    _check_twins(card, files, names, weights.names)
     if not any(name in card.config_generics for name in given or ()):
-        _check_leftovers(files, names, weights.names)
+        kinds = set() if bindings is None else bindings.kinds()
+        _check_leftovers(card, files, names, weights.names, kinds)
+    _check_tied(card, files, names, weights)
     stored = {n: weights.tensors[n].dtype for n in names.values() if n in weights.tensors}
     if not card.weights.widen:
         declared = {names[parameter.path]: parameter.dtype for parameter in manifest}
         _check_dtypes(card, files, stored, declared)
     program = driver.load(
-        request, weights, names, where=str(files.weights), threads=threads, strict=True
+        request, weights, names, where=_title(files), threads=threads, strict=True
     )
     return program, _notes(files, stored, weights.names)
 
 
+def _title(files: Checkpoint) -> str:
+    """What messages call a checkpoint whose tensors do not fit."""
+    lost = "" if files.config else " (no config.json beside it: the sizes are the card's)"
+    return f"{files.weights}{lost}"
+
+
+def _check_twins(
+    card: Card, files: Checkpoint, names: Mapping[str, str], available: tuple[str, ...]
+) -> None:
+    """Refuse a checkpoint that holds a weight under two of the card's prefixes: which counts?"""
+    used = set(names.values())
+    there = set(available)
+    spare = there - used
+    for name in names.values():
+        for prefix in filter(None, card.weights.prefixes):
+            twins = {prefix + name, name.removeprefix(prefix)} & spare
+            if twins and name in there:
+                raise CheckpointError(
+                    f"{files.weights}: it holds both `{name}` and `{min(twins)}`, and only one "
+                    "of them can be meant",
+                    help="remove those that do not belong to the model",
+                )
+
+
+def _check_tied(
+    card: Card, files: Checkpoint, names: Mapping[str, str], weights: OpenCheckpoint
+) -> None:
+    """Refuse a checkpoint in which a tensor differs from the parameter that stands for it."""
+    for tied, path in (card.weights.tied or {}).items():
+        own = names.get(path, path)
+        if tied in weights.tensors and own in weights.tensors and not weights.same(tied, own):
+            raise CheckpointError(
+                f"{files.weights}: `{tied}` differs from `{own}`, and {card.name} takes both to "
+                "be the same weights",
+                help="this checkpoint was trained with separate weights; it is another model",
+            )
+
+
 def _check_leftovers(
-    files: Checkpoint, names: Mapping[str, str], available: tuple[str, ...]
+    card: Card,
+    files: Checkpoint,
+    names: Mapping[str, str],
+    available: tuple[str, ...],
+    patterns: Set[str],
 ) -> None:
     """Refuse a checkpoint with more blocks than the program: without them it would be another
-    model. Tensors of a kind that the program does not know (masks, heads) are nobody's business."""
+    model. Tensors of a kind that the program does not know (masks, heads) are nobody's business.
+    `patterns` are the kinds that the bindings speak of."""
     used = set(names.values())
     kinds = {_ARRAY_POSITION.sub("{i}", name) for name in used}
+    kinds |= {prefix + kind for prefix in card.weights.prefixes for kind in patterns}
     left = [n for n in available if n not in used and _ARRAY_POSITION.sub("{i}", n) in kinds]
     if left:
         more = f" and {len(left) - 1} more like it" if len(left) > 1 else ""
         raise CheckpointError(
-            f"{files.weights}: there is `{left[0]}`{more}, for which the program has no place",
+            f"{_title(files)}: there is `{left[0]}`{more}, for which the program has no place",
             help="check that the sizes in config.json are those of this checkpoint; a part of it "
             "can be had by giving the generics yourself",
         )

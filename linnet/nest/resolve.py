@@ -78,8 +78,8 @@ def _in_folder(card: Card, folder: Path, names: tuple[str, ...], origin: str) ->
     tokenizer = find_tokenizer_files((folder, card.folder)) if card.text else {}
     return Checkpoint(
         weights=folder / names[0] if len(names) == 1 else folder,
-        config=_if_file(folder / CONFIG_FILE),
-        generation=_if_file(folder / GENERATION_FILE),
+        config=_if_there(folder / CONFIG_FILE),
+        generation=_if_there(folder / GENERATION_FILE),
         tokenizer=tokenizer,
         origin=origin,
     )
@@ -94,8 +94,9 @@ def find_tokenizer_files(folders: Iterable[Path]) -> dict[str, Path]:
     return {}
 
 
-def _if_file(path: Path) -> Path | None:
-    return path if path.is_file() else None
+def _if_there(path: Path) -> Path | None:
+    """A folder or a dead link counts as there: whoever reads it says what is wrong."""
+    return path if os.path.lexists(path) else None
 
 
 class _Hub:

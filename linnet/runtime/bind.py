@@ -78,7 +78,7 @@ def _missing(
 ) -> list[str]:
     """Complaints about what is not there: required parameters, and halves of optional children."""
     gone = {p.path for p in missing}
-    problems = []
+    problems: list[str] = []
     for parameter in missing:
         if not parameter.optional and not parameter.group:
             # To look for a near name costs much more than all else here.

@@ -116,6 +116,18 @@ class Checkpoint:
         array.flags.writeable = False
         return array
 
+    def same(self, name: str, other: str) -> bool:
+        """Whether two tensors have the same dtype, shape and bytes. Raises CheckpointError for a
+        name that is not there."""
+        first, second = self._info(name), self._info(other)
+        if (first.dtype, first.shape) != (second.dtype, second.shape):
+            return False
+        step = 1 << 22  # bytes at a time, so that little memory is needed
+        a, b = (self.array(n).reshape(-1).view(np.uint8) for n in (name, other))
+        return all(
+            np.array_equal(a[at : at + step], b[at : at + step]) for at in range(0, a.size, step)
+        )
+
     def release(self, name: str) -> None:
         """Let the memory behind tensor `name` go; it is read again from the file if needed."""
         info = self._info(name)

@@ -49,7 +49,8 @@ def tensors(change: Callable[[dict[str, Any]], object]) -> Damage:
 def config(**values: Any) -> Damage:
     def damage(folder: Path) -> None:
         held = json.loads((folder / "config.json").read_text())
-        (folder / "config.json").write_text(json.dumps(held | values))
+        held = {k: v for k, v in (held | values).items() if v is not ...}
+        (folder / "config.json").write_text(json.dumps(held))
 
     return damage
 
@@ -109,7 +110,36 @@ SINGLE: dict[str, tuple[Damage, type[LinnetError], list[str]]] = {
         CheckpointError,
         ["h.3.ln_1.bias", "no place"],
     ),
+    "a weight twice": (
+        tensors(lambda t: t.update({"transformer.wte.weight": t["wte.weight"] + 1})),
+        CheckpointError,
+        ["both `wte.weight` and `transformer.wte.weight`"],
+    ),
+    "a head of its own": (
+        tensors(lambda t: t.update({"lm_head.weight": t["wte.weight"] + 1})),
+        CheckpointError,
+        ["`lm_head.weight` differs from `wte.weight`"],
+    ),
     # config.json
+    "no config": (
+        lambda folder: (folder / "config.json").unlink(),
+        CheckpointError,
+        ["no config.json beside it", "h.3.ln_1.weight"],
+    ),
+    "a folder as config": (
+        lambda folder: ((folder / "config.json").unlink(), (folder / "config.json").mkdir()),
+        ConfigError,
+        ["config.json", "directory"],
+    ),
+    "no layers": (config(n_layer=0), CheckpointError, ["h.0.", "no place", "config.json"]),
+    "a size left out": (config(n_head=...), ConfigError, ["n_head is not there", "Heads"]),
+    "quantized": (
+        config(quantization_config={"bits": 4}),
+        ConfigError,
+        ["quantization_config", "quantized weights"],
+    ),
+    "end of text as a word": (config(eos_token_id="x"), ConfigError, ["eos_token_id", '"x"']),
+    "end of text out of range": (config(eos_token_id=5000), ConfigError, ["eos_token_id", "509"]),
     "no JSON": (
         lambda folder: (folder / "config.json").write_text('{"a":'),
         ConfigError,
@@ -182,7 +212,11 @@ def test_tensors_of_other_kinds_are_ignored_and_told(checkpoint: Write, tmp_path
     shutil.copytree(checkpoint("odd"), folder)
     with nest.load("gpt2", checkpoint=folder) as model:
         wanted = model.forward([[1, 2, 3]])
-    tensors(lambda t: t.update({"score.weight": np.zeros((2, 60), F32)}))(folder)
+    tensors(
+        lambda t: t.update(
+            {"score.weight": np.zeros((2, 60), F32), "lm_head.weight": t["wte.weight"].copy()}
+        )
+    )(folder)
     with nest.load("gpt2", checkpoint=folder) as model:
         assert model.forward([[1, 2, 3]]).tobytes() == wanted.tobytes()
         assert "score.weight" in model.explain()

@@ -33,6 +33,13 @@ def test_two_paths_may_share_a_tensor(tmp_path: Path) -> None:
     assert bindings(tmp_path, '{"top": "t", "norm.w": "t"}') == {"top": "t", "norm.w": "t"}
 
 
+def test_patterns_have_no_place_where_all_arrays_are_empty(tmp_path: Path) -> None:
+    file = tmp_path / "bindings.json"
+    file.write_text('{"blocks.{i}.w": "h.{i}.w", "top": "t"}', encoding="utf-8")
+    assert load_bindings(file).expand(["top"]) == {"top": "t"}
+    assert load_bindings(file).kinds() == {"h.{i}.w"}
+
+
 @pytest.mark.parametrize(
     ("text", "messages"),
     [

@@ -18,7 +18,8 @@ FILE = Path("/some/config.json")
 
 
 def generics(card: Card, values: dict[str, Any], **overrides: Any) -> dict[str, Any]:
-    return dict(resolve_generics(card, Config(values, FILE), overrides))
+    sizes = {"vocab_size": 512, "n_embd": 64}
+    return dict(resolve_generics(card, Config(sizes | values, FILE), overrides))
 
 
 def test_sizes_come_from_the_config(card: Card) -> None:
@@ -26,8 +27,8 @@ def test_sizes_come_from_the_config(card: Card) -> None:
     assert got == {"Vocab": 300, "MaxPositions": 128, "H": 32, "T": "f32", "Inner": 128}
 
 
-def test_absent_keys_pass_and_leave_the_cards_sizes(card: Card) -> None:
-    got = generics(card, {})
+def test_without_a_config_the_sizes_are_the_cards(card: Card) -> None:
+    got = resolve_generics(card, Config({}))
     assert got == {"Vocab": 512, "MaxPositions": 128, "H": 64, "T": "f32", "Inner": 256}
 
 
@@ -64,6 +65,19 @@ def test_a_contradiction_names_key_value_expectation_and_file(
         generics(card, {key: value})
     assert f"{key} = {json.dumps(value)}, expected {expected}" in str(caught.value)
     assert str(FILE) in str(caught.value)
+
+
+def test_a_key_that_gives_a_size_must_be_there(card: Card) -> None:
+    with pytest.raises(ConfigError, match=r"n_embd is not there.* H"):
+        resolve_generics(card, Config({"vocab_size": 512}, FILE))
+    got = resolve_generics(card, Config({"vocab_size": 512}, FILE), {"H": 8})
+    assert (got["H"], got["Inner"]) == (8, 32)
+
+
+def test_quantized_weights_are_refused(card: Card) -> None:
+    generics(card, {"quantization_config": None})
+    with pytest.raises(ConfigError, match=r"quantization_config = .*bits.*quantized weights"):
+        generics(card, {"quantization_config": {"bits": 4}})
 
 
 def test_equal_numbers_of_another_spelling_pass(card: Card) -> None:
@@ -146,3 +160,7 @@ def test_where_the_end_of_text_comes_from(card: Card) -> None:
     for wrong in ("x", True, -1, [1, None]):
         with pytest.raises(ConfigError, match="eos_token_id"):
             end_of_text_ids(card, Config({"eos_token_id": wrong}, FILE), None)
+    assert end_of_text_ids(card, Config({"eos_token_id": [7, 39]}), None, 40) == (7, 39)
+    assert end_of_text_ids(card, Config({"eos_token_id": 511}), None, 40) == (511,)
+    with pytest.raises(ConfigError, match="eos_token_id = 40 is out of range"):
+        end_of_text_ids(card, Config({"eos_token_id": 40}, FILE), None, 40)

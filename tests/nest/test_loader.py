@@ -33,9 +33,7 @@ class Driver:
         self.built: list[driver.Request] = []
         self.bound: list[dict[str, str]] = []
 
-    def manifest(
-        self, request: driver.Request, most: int | None = None
-    ) -> tuple[Parameter, ...]:
+    def manifest(self, request: driver.Request, most: int | None = None) -> tuple[Parameter, ...]:
         self.built.append(request)
         layers = request.generics["Layers"]
         assert isinstance(layers, int)
