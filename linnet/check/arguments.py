@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linnet.check.context import Context, is_poison
 from linnet.check.entities import GenericItem, Poison
-from linnet.check.names import resolve_path, wrong_sort
+from linnet.check.names import reduction_help, resolve_path, wrong_sort
 from linnet.check.typed import TExpr
 from linnet.check.types import DType
 from linnet.check.types_of import entity_dtype
@@ -25,7 +25,9 @@ def positional(ctx: Context, node: tree.Call, count: int, generics: bool = False
         span, label = named.span, f"no parameter `{named.name.name}`"
     else:
         span, label = node.callee.span, f"{len(node.args)} given"
-    ctx.report("E2102", f"`{name}` takes {count} {plural}, by position", span, label)
+    reduction = reduction_help(name, node.args[0].value.span.text) if len(node.args) == 1 else None
+    help = (reduction,) if reduction else ()
+    ctx.report("E2102", f"`{name}` takes {count} {plural}, by position", span, label, help=help)
     return False
 
 

@@ -18,7 +18,13 @@ from linnet.check.entities import (
     PreludeItem,
 )
 from linnet.check.fit import ARGUMENT, adapt, mismatch, shape_notes
-from linnet.check.names import describe, nearest, public_item, unknown_name
+from linnet.check.names import (
+    describe,
+    nearest,
+    public_item,
+    reduction_help,
+    unknown_name,
+)
 from linnet.check.prelude import prelude_call
 from linnet.check.proofs import counterexample, equal, suggestion
 from linnet.check.receivers import own_block, static_entity
@@ -133,6 +139,8 @@ def _method(ctx: Context, node: tree.Call, callee: tree.Attribute) -> TExpr:
         if isinstance(base.type, Optional) and isinstance(base.type.inner, Block):
             subject = callee.base.span.text
             help = (f"match it first: `match {subject} {{ some(m) => … none => … }}`",)
+        elif reduction := reduction_help(callee.name, callee.base.span.text):
+            help = (reduction,)
         elif ctx.scope.find(callee.name) is not None:
             help = (f"call it as a function: `{callee.name}({callee.base.span.text}, …)`",)
         return ctx.bad(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from linnet.check import show
 from linnet.check.context import Context, is_poison
 from linnet.check.entities import AliasItem, Entity, GenericItem, Poison, PreludeItem
+from linnet.check.names import unknown_name
 from linnet.check.proofs import certainly_negative
 from linnet.check.typed import ConstRef, Variable
 from linnet.check.types import (
@@ -33,6 +34,10 @@ def dim_of(ctx: Context, node: tree.Expr) -> Dim | None:
     """The compile-time integer that `node` spells; E2123 for anything else."""
     if isinstance(node, tree.Name) and _wrong_sort(ctx, node):
         return None
+    if isinstance(node, tree.Name) and ctx.find(node.name) is None:
+        if ctx.index_variable(node.name) is None:
+            unknown_name(ctx, node.name, node.span, f"declare it as a size: `<{node.name}: Dim>`")
+            return None
     value = ctx.expr(node)
     if isinstance(value.type, CompileTimeInt):
         return value.type.value

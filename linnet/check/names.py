@@ -85,14 +85,34 @@ def public_item(ctx: Context, module: ModuleScope, name: str, span: Span) -> Ite
     return item
 
 
-def unknown_name(ctx: Context, name: str, span: Span) -> None:
-    """E1201 with the nearest visible name and the import that would help."""
+# What people from elsewhere call a reduction, and the word for it here.
+_REDUCTIONS = {
+    **{word: word for word in ("sum", "prod", "max", "min", "any", "all")},
+    **{"amax": "max", "amin": "min", "product": "prod", "mean": "sum"},
+}
+
+
+def reduction_help(name: str, operand: str = "x") -> str | None:
+    """How the reduction `name` is written, if it is one."""
+    word = _REDUCTIONS.get(name)
+    if word is None:
+        return None
+    if name == "mean":
+        return f"divide a reduction by the size: `(sum[i] {operand}[i]) / cast<f32>(N)`"
+    return f"a reduction names the indices it runs over: `{word}[i] {operand}[i]`"
+
+
+def unknown_name(ctx: Context, name: str, span: Span, advice: str | None = None) -> None:
+    """E1201 with the nearest visible name and the import that would help; `advice` is what to do
+    where these are not what was meant."""
     visible = [n for n, e in ctx.scope.visible().items() if not isinstance(e, Poison)]
     near = nearest(name, visible)
     help = [f"did you mean `{near}`?"] if near else []
     line = use_line(ctx, name)
     if line:
         help.append(f"import it: `{line}`")
+    reduction = reduction_help(name)
+    help.extend(text for text in (reduction, advice) if text)
     ctx.report("E1201", f"`{name}` is not in scope", span, help=help)
 
 

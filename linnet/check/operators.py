@@ -65,11 +65,22 @@ def binary(ctx: Context, op: str, left: TExpr, right: TExpr, span: Span) -> TExp
     if op in ("==", "!=") and isinstance(left.type, Enum) and left.type == right.type:
         return Binary(BOOL, span, op, left, right)
     what = f"`{op}`"
-    pair = operands(ctx, what, (left, right), span, allowed_class(op))
+    chain = _chain_help(op, left, right)
+    pair = operands(ctx, what, (left, right), span, allowed_class(op), chain)
     if pair is None:
         return poison(span)
     dtype, shape, (left, right) = pair
     return Binary(tensor("bool" if op in COMPARISONS else dtype, shape), span, op, left, right)
+
+
+def _chain_help(op: str, left: TExpr, right: TExpr) -> str:
+    """What to write for `a < b < c`, or nothing."""
+    if op not in COMPARISONS or not (isinstance(left, Binary) and left.op in COMPARISONS):
+        return ""
+    sign = "&" if isinstance(left.type, Tensor) else "&&"
+    middle = left.right.span.text
+    second = f"({middle} {op} {right.span.text})"
+    return f"comparisons do not chain: `({left.span.text}) {sign} {second}`"
 
 
 def allowed_class(op: str) -> str:
@@ -80,12 +91,13 @@ def allowed_class(op: str) -> str:
 
 
 def operands(
-    ctx: Context, what: str, values: tuple[TExpr, ...], span: Span, kind: str
+    ctx: Context, what: str, values: tuple[TExpr, ...], span: Span, kind: str, help: str = ""
 ) -> tuple[DType, Shape, tuple[TExpr, ...]] | None:
     """Bring the operands of an elementwise operation together.
 
     Gives the common dtype, the broadcast shape and the operands, literals adapted; None after
-    a report. At least one operand must not be a literal. `what` is the operation's name."""
+    a report. At least one operand must not be a literal. `what` is the operation's name;
+    `help`, where given, is better advice than the usual when the dtypes do not fit."""
     for value in values:
         if not isinstance(value.type, Scalar | Tensor) and not is_literal(value.type):
             _not_an_operand(ctx, what, value)
@@ -94,10 +106,10 @@ def operands(
     dtype = dtype_of(typed[0].type)
     for value in typed[1:]:
         if dtype_of(value.type) != dtype:
-            _dtypes_differ(ctx, what, typed[0], value, span)
+            _dtypes_differ(ctx, what, typed[0], value, span, help)
             return None
     if not same_dtype_class(dtype, kind):
-        _wrong_class(ctx, what, typed[0], kind)
+        _wrong_class(ctx, what, typed[0], kind, help)
         return None
     adapted: list[TExpr] = []
     for value in values:
@@ -348,7 +360,9 @@ def _not_an_operand(ctx: Context, what: str, value: TExpr) -> None:
     )
 
 
-def _dtypes_differ(ctx: Context, what: str, first: TExpr, second: TExpr, span: Span) -> None:
+def _dtypes_differ(
+    ctx: Context, what: str, first: TExpr, second: TExpr, span: Span, advice: str = ""
+) -> None:
     a, b = show.dtype(dtype_of(first.type)), show.dtype(dtype_of(second.type))
     ctx.report(
         "E2103",
@@ -359,16 +373,18 @@ def _dtypes_differ(ctx: Context, what: str, first: TExpr, second: TExpr, span: S
             Label(first.span, f"this is {show.quoted(first.type)}"),
             Label(second.span, f"this is {show.quoted(second.type)}"),
         ),
-        help=f"convert one side: `cast<{a}>(…)` or `cast<{b}>(…)`",
+        help=advice or f"convert one side: `cast<{a}>(…)` or `cast<{b}>(…)`",
     )
 
 
-def _wrong_class(ctx: Context, what: str, value: TExpr, kind: str) -> None:
+def _wrong_class(ctx: Context, what: str, value: TExpr, kind: str, advice: str = "") -> None:
     dtype = dtype_of(value.type)
     known = {"Bits": "integers and `bool`", "DType": "any dtype"}
     wanted = known.get(kind, f"{kind} dtypes")
     help: tuple[str, ...] = ()
-    if isinstance(dtype, DTypeVar) and kind != "Bits":
+    if advice:
+        help = (advice,)
+    elif isinstance(dtype, DTypeVar) and kind != "Bits":
         help = (f"constrain the generic: `{dtype.name}: {kind}`",)
     elif isinstance(dtype, DTypeVar):
         help = (f"constrain the generic: `{dtype.name}: Integer`",)

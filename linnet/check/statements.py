@@ -23,6 +23,7 @@ from linnet.check.typed import (
     Assign,
     Let,
     Member,
+    MemberRef,
     Pattern,
     Return,
     StaticForBlocks,
@@ -110,6 +111,8 @@ def _statement(ctx: Context, node: tree.Statement, in_loop: bool) -> TStmt | Non
             return _var(ctx, node)
         case tree.Assign():
             return _assign(ctx, node)
+        case tree.MemberAssign():
+            _member_assign(ctx, node)
         case tree.Return():
             return _return(ctx, node, in_loop)
         case tree.StaticFor():
@@ -217,6 +220,30 @@ def _assign(ctx: Context, node: tree.Assign) -> TStmt | None:
         return None
     fitted = fit(ctx, value, wanted, ASSIGNMENT, (Label(place, "declared here"),))
     return None if is_poison(fitted) else Assign(node.span, target, fitted)
+
+
+def _member_assign(ctx: Context, node: tree.MemberAssign) -> None:
+    """E2108 in every case: only the functions of a block write its state."""
+    target = ctx.expr(node.target)
+    ctx.value(node.value)
+    if is_poison(target):
+        return
+    label, help = "what stands before a dot is never assigned", "bind a new name with `let`"
+    related: tuple[Label, ...] = ()
+    if isinstance(target, MemberRef):
+        label = f"this is a `{target.member.kind}` of another block"
+        related = (Label(target.member.span, "declared here"),)
+        help = "a member keeps what the checkpoint gave it"
+        if target.member.kind == "state":
+            help = "only the functions of that block assign its states; call one that does"
+    ctx.report(
+        "E2108",
+        f"`{node.target.span.text}` cannot be assigned",
+        node.target.span,
+        label,
+        related=related,
+        help=help,
+    )
 
 
 def _impure(ctx: Context, node: tree.Assign, name: str) -> None:

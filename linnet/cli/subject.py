@@ -56,7 +56,7 @@ def find(what: str) -> Subject:
     """Raises UsageError for a file that is not there, UnknownModelError for a name that is
     none, CardError for a malformed card."""
     path = Path(what).expanduser()
-    if path.is_file() and path.name != CARD_FILE:
+    if path.exists() and not path.is_dir() and path.name != CARD_FILE:
         return Subject(path, None)
     if path.suffix == SOURCE_SUFFIX and not path.is_dir():
         raise UsageError(f"there is no file {what}")

@@ -272,7 +272,11 @@ class _Loader:
             names.append(_logical(first, package.sources, path))
             if len(names) == _MAX_LISTED:
                 break
-        return nearest(use.path_text, sorted(names))
+        # Without what all of them share, which would make everything look alike.
+        tails = {name.partition(".")[2]: name for name in sorted(names)}
+        tail = use.path_text.partition(".")[2]
+        last = [name for name in tails if name.rpartition(".")[2] == tail.rpartition(".")[2]]
+        return [tails[near] for near in last[:1] or nearest(tail, tails)]
 
     def _shown(self, path: Path) -> str:
         """How a path appears in diagnostics: as the root was given, absolute or relative."""

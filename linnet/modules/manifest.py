@@ -153,10 +153,24 @@ class _Reader:
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """The one of `known` that resembles `name` most, or nothing."""
+    """The one of `known` that resembles `name` most, or nothing: at most a third of the name may
+    have to change."""
     from difflib import get_close_matches  # wanted only when something is wrong
 
-    return get_close_matches(name, list(known), 1)
+    close = get_close_matches(name, list(known), 3)
+    return [other for other in close if _distance(name, other) <= max(len(name) // 3, 1)][:1]
+
+
+def _distance(first: str, second: str) -> int:
+    """How many characters have to be changed, added or taken away."""
+    row = list(range(len(second) + 1))
+    for at, char in enumerate(first, 1):
+        before, row[0] = row[0], at
+        for column, other in enumerate(second, 1):
+            change = before + (char != other)
+            before = row[column]
+            row[column] = min(change, before + 1, row[column - 1] + 1)
+    return row[-1]
 
 
 def _error_span(source: Source, message: str) -> Span:

@@ -359,6 +359,15 @@ class Actions:
     def on_assign(self, v: Values) -> tree.Assign:
         return tree.Assign(self.span(v[0], v[2]), v[0].text, self.token_span(v[0]), v[2])
 
+    def on_member_assign(self, v: Values) -> tree.MemberAssign:
+        target: tree.Expr = self.on_name(v)
+        for part in v[2]:
+            target = tree.Attribute(
+                self.span(v[0], part), target, part.text, self.token_span(part)
+            )
+        assert isinstance(target, tree.Attribute)
+        return tree.MemberAssign(self.span(v[0], v[4]), target, v[4])
+
     def on_return_nothing(self, v: Values) -> tree.Return:
         return tree.Return(self.token_span(v[0]), None)
 

@@ -7,6 +7,7 @@ about recovery and never show the name of a terminal.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -288,7 +289,25 @@ def _lone_expression(s: Situation) -> Diagnostic | None:
     if s.place != "stmts":
         return None
     name = s.values[-1] if s.values else None
-    if isinstance(name, Token) and name.type == "NAME" and s.accepts == {"EQUAL", "LPAR"}:
+    if s.accepts == {"EQUAL", "DOT"}:
+        name = _target_start(s)
+        help = "`let _ = …` runs it for its effect alone" if s.token.type == "LPAR" else None
+        return _error(
+            s,
+            f"expected a statement, found `{name.text}`",
+            at=name,
+            notes=(_STATEMENT_NOTE,),
+            help=help,
+        )
+    if isinstance(name, Token) and name.type == "NAME" and s.accepts == {"EQUAL", "LPAR", "DOT"}:
+        if s.token.type == "LSQB":
+            return _error(
+                s,
+                f"expected a statement, found `{name.text}`",
+                at=name,
+                notes=("a tensor is a value: its elements are not assigned",),
+                help=f"build a new one in index notation: `let y[i] = … {name.text}[i] …`",
+            )
         if s.token.type in _COMPOUND and s.after.type == "EQUAL":
             help = f"write `{name.text} = {name.text} {s.token.text} …`"
             return _error(s, f"there is no `{s.token.text}=`", help=help)
@@ -300,6 +319,121 @@ def _lone_expression(s: Situation) -> Diagnostic | None:
             s, f"expected a statement, found {found_text(s.token)}", notes=(_STATEMENT_NOTE,)
         )
     return None
+
+
+def _target_start(s: Situation) -> Token:
+    """The first name of the `a.b.c` that the stack ends with."""
+    for at in range(len(s.values) - 2, -1, -1):
+        here, dot = s.values[at : at + 2]
+        if isinstance(here, Token) and isinstance(dot, Token) and dot.type == "DOT":
+            before = s.values[at - 1] if at else None
+            if not (isinstance(before, Token) and before.type == "DOT") and here.type == "NAME":
+                return here
+    return s.token
+
+
+# Words that are operators elsewhere.
+_OPERATOR_WORDS = {"and": "&&", "or": "||"}
+# Words that start an item elsewhere, and what to write here.
+_FOREIGN_ITEMS = {
+    **dict.fromkeys(("def", "func", "function", "fun", "proc"), "a function is declared with `fn`"),
+    **dict.fromkeys(
+        ("import", "from", "include", "require", "using"),
+        "an import is written `use module.path::{name}`, below the `module` line",
+    ),
+    **dict.fromkeys(("class", "impl", "trait"), "parameters and functions belong to a `block`"),
+    **dict.fromkeys(("let", "var"), "a value of the module is a `const`; `let` and `var` stand "
+                    "in functions"),
+}  # fmt: skip
+
+
+def _operator_word(s: Situation) -> Diagnostic | None:
+    """`a and b`, `a or b`, `not a`: read so far, or the word stands on top of the stack."""
+    top = s.values[-1] if s.values else None
+    name = top if isinstance(top, Token) and top.type == "NAME" else None
+    for word in (s.token, name):
+        if word is None or word.text not in _OPERATOR_WORDS or word.type != "NAME":
+            continue
+        if word is s.token and {"NAME", "EQUAL", "COLON"} & s.accepts and "AND" not in s.accepts:
+            continue
+        sign = _OPERATOR_WORDS[word.text]
+        return _error(s, f"there is no operator `{word.text}`", at=word, help=f"write `{sign}`")
+    operand = s.token if s.before is not None and s.before.text == "not" else name
+    if operand is None or operand.type not in _EXPRESSION:
+        return None
+    found = re.search(r"\bnot[ \t]+$", s.source.text[max(operand.start - 40, 0) : operand.start])
+    if found is None:
+        return None
+    start = operand.start - len(found.group())
+    at = Span(s.source, start, start + len("not"))
+    return _error(s, "there is no operator `not`", at=at, help=f"write `!{operand.text}`")
+
+
+def _foreign_item(s: Situation) -> Diagnostic | None:
+    help = _FOREIGN_ITEMS.get(s.token.text)
+    if help is None or s.place == "stmts" or "FN" not in s.accepts:
+        return None
+    return _error(s, f"expected an item, found `{s.token.text}`", help=help)
+
+
+def _comma_before_dtype(s: Situation) -> Diagnostic | None:
+    """`Tensor[N, f32]`."""
+    if s.token.type != "RSQB" or "SEMICOLON" not in s.accepts:
+        return None
+    opener = next((v for v in reversed(s.values) if isinstance(v, Token) and v.type == "LSQB"), None)
+    if opener is None or not re.search(r"Tensor\s*$", s.source.text[: opener.start][-40:]):
+        return None
+    sizes, comma, dtype = s.source.text[opener.end : s.token.start].rpartition(",")
+    written = f"{sizes}; {dtype.strip()}" if comma else f"{dtype.strip()}; f32"
+    return _error(
+        s,
+        f"expected `;`, found {found_text(s.token)}",
+        help=f"the element type follows a semicolon: `Tensor[{written}]`",
+    )
+
+
+def _kind_of_generic(s: Situation) -> Diagnostic | None:
+    """`fn h<N>`, and `fn h(x)`."""
+    name = s.values[-1] if s.values else None
+    if s.accepts != {"COLON"} or not isinstance(name, Token) or name.type != "NAME":
+        return None
+    if s.token.type not in ("COMMA", "MORE", "RPAR", "EQUAL"):
+        return None
+    level = 0
+    for kind in reversed(s.heads):
+        level += kind in _CLOSERS
+        if kind in _OPENERS:
+            if level == 0:
+                break
+            level -= 1
+    else:
+        return None
+    if kind == "LPAR":
+        help = f"a parameter has a type: `{name.text}: f32`, `{name.text}: Tensor[N; f32]`"
+    elif kind == "LESS":
+        help = (
+            f"say what it is: `{name.text}: Dim` for a size, `{name.text}: DType` for an "
+            "element type"
+        )
+    else:
+        return None
+    return _error(s, f"expected `:`, found {found_text(s.token)}", help=help)
+
+
+_OPENERS = words("LPAR LSQB LBRACE LESS")
+_CLOSERS = words("RPAR RSQB RBRACE MORE")
+
+
+def _place_in_tuple(s: Situation) -> Diagnostic | None:
+    """`pair.0`."""
+    number = s.token.type in ("INT", "FLOAT", "BROKEN") and s.token.text[:1].isdigit()
+    if not number or s.before is None or s.before.type != "DOT" or s.accepts != {"NAME"}:
+        return None
+    return _error(
+        s,
+        f"expected a name, found {found_text(s.token)}",
+        help="take a tuple apart with a pattern: `let (a, b) = t`",
+    )
 
 
 def _no_self(s: Situation) -> Diagnostic | None:
@@ -357,6 +491,11 @@ _SLIPS: tuple[Callable[[Situation], Diagnostic | None], ...] = (
     _first_bracketed_arm,
     _bracketed_arm,
     _no_self,
+    _operator_word,
+    _foreign_item,
+    _comma_before_dtype,
+    _kind_of_generic,
+    _place_in_tuple,
     _import_rename,
     _default_of_state,
     _comparison,

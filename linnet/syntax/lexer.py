@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from linnet.diag import Problems, Source
+from linnet.diag import Diagnostic, Problems, Source
 from linnet.syntax.tokens import KEYWORD_TYPES, PUNCTUATION, Token
 from linnet.syntax.tree import Comment
 
@@ -56,10 +56,14 @@ MAX_REPORTS = 100
 """Reports of any kind in one file."""
 
 _MAX_INT = 2**63 - 1
-_NUMBER_HELP = (
-    "write integers as `42`, `1_000`, `0xff` or `0b101`",
-    "write floats as `0.5`, `1e-5` or `2.5e3`, with digits on both sides of the dot",
-)
+_INTEGER_HELP = "write integers as `42`, `1_000`, `0xff` or `0b101`"
+_FLOAT_HELP = "write floats as `0.5`, `1e-5` or `2.5e3`, with digits on both sides of the dot"
+# What is wrong with a character that other languages give a meaning.
+_FOREIGN_HELP = {
+    "@": "there is no matrix operator: write `sum[k] a[i, k] * b[k, j]`, or use "
+    "`std.nn.linear::{linear}`",
+    "#": "comments begin with `//`",
+}
 
 
 @dataclass(slots=True)
@@ -88,6 +92,7 @@ class _Lexer:
         self.out = Lexed()
         self.doc_lines: list[str] = []
         self.bad_runs = 0
+        self.foreign_comments = False
         self.has_controls = _CONTROL_RUN.search(source.text) is not None
 
     def run(self) -> Lexed:
@@ -96,6 +101,9 @@ class _Lexer:
             self._report(
                 "E1001", "this file is UTF-16", 0, min(len(text), 2), help="save the file as UTF-8"
             )
+            return out
+        if _is_no_text(text):
+            self._report_no_text()
             return out
         tokens = out.tokens
         at = 1 if text.startswith("\ufeff") else 0
@@ -151,6 +159,8 @@ class _Lexer:
     # --- characters -----------------------------------------------------------------------
 
     def _bad_characters(self, at: int) -> int:
+        if self.text[at] == "#" and self.text[at + 1 : at + 2] not in ("[", "!"):
+            return self._foreign_comment(at)
         match = _BAD_RUN.match(self.text, at)
         stop = match.end() if match is not None else at + 1
         run = self.text[at:stop]
@@ -166,6 +176,29 @@ class _Lexer:
             start = tokens.pop().start
         self._push(Token("NAME", self.text[start:word_end], start, word_end))
         return word_end
+
+    def _foreign_comment(self, at: int) -> int:
+        """Skip a comment of another language. One report stands for all of a file."""
+        if self.foreign_comments:
+            self.out.errors.append(at)
+        else:
+            self._report_characters("#", at)
+        self.foreign_comments = True
+        line = re.compile(r"[^\r\n]*").match(self.text, at)
+        return line.end() if line is not None else at + 1
+
+    def _report_no_text(self) -> None:
+        """One report for a file of another kind, without drawing any of it."""
+        self.out.errors.append(0)
+        self.problems.add(
+            Diagnostic(
+                "E1001",
+                "this is no text file",
+                notes=("it holds bytes that occur in no UTF-8 text",),
+                help=("give a file of Linnet source, whose name ends in `.linnet`",),
+                file=self.source.name,
+            )
+        )
 
     def _report_characters(self, run: str, at: int) -> None:
         self.bad_runs += 1
@@ -185,7 +218,7 @@ class _Lexer:
             help = "delete it; a mark is only skipped at the very beginning"
         elif code < 0x80:
             message = f"`{first}` has no meaning in source"
-            help = "delete it"
+            help = _FOREIGN_HELP.get(first, "delete it")
         else:
             message = f"`{first}` (U+{code:04X}) cannot occur in source"
             help = "source is ASCII outside comments and strings; names use letters, digits and `_`"
@@ -244,7 +277,7 @@ class _Lexer:
         else:
             self._report(
                 "E1005", f"`{_shorten(text)}` is not a well-formed number", start, stop,
-                _number_fault(text), help=_NUMBER_HELP,
+                _number_fault(text), help=_number_help(text),
             )  # fmt: skip
             self._push(Token("BROKEN", text, start, stop))
             return
@@ -317,6 +350,23 @@ def _integer(text: str, base: str | None) -> int:
     if base is None and len(digits) > 40:
         return 10**40  # far out of range; converting thousands of digits would only cost time
     return int(digits, {"hex": 16, "bin": 2, None: 10}[base])
+
+
+def _is_no_text(text: str) -> bool:
+    """Whether a file is of another kind: it holds a NUL, or is hardly decodable."""
+    if "\0" in text:
+        return True
+    sample = text[:4096]
+    return sum("\ud800" <= char <= "\udfff" for char in sample) > len(sample) // 4 + 8
+
+
+def _number_help(text: str) -> tuple[str, ...]:
+    """How to write the sort of number that was meant."""
+    if "." in text:
+        return (_FLOAT_HELP,)
+    if re.match("0[0-9_xXbB]", text):
+        return (_INTEGER_HELP,)
+    return (_FLOAT_HELP,) if re.match("[0-9_]+[eE]", text) else (_INTEGER_HELP, _FLOAT_HELP)
 
 
 def _number_fault(text: str) -> str:

@@ -370,6 +370,14 @@ class Assign(Statement):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class MemberAssign(Statement):
+    """`kid.member = value`: well-formed, and refused by the checker in every case."""
+
+    target: Attribute
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Return(Statement):
     value: Expr | None
 

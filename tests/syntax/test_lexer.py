@@ -74,7 +74,7 @@ def test_numbers_out_of_range(text: str) -> None:
 
 def test_bad_characters_are_reported_by_runs() -> None:
     assert reports("a §§ b # c") == [("E1001", "§§"), ("E1001", "#")]
-    assert reports("a\0\0b") == [("E1001", "\0\0")]
+    assert reports("a\1\1b") == [("E1001", "\1\1")]
     assert reports("a \ufeff b") == [("E1001", "\ufeff")]
     assert reports(b"a \xff\xfe b".decode("utf-8", "surrogateescape")) == [
         ("E1001", "\udcff\udcfe")
@@ -147,3 +147,12 @@ def test_a_lexical_error_is_not_reported_again_by_the_parser(codes: Codes) -> No
     assert codes("\0\0\0") == ["E1001"]
     # but an independent mistake in another statement is
     assert codes(head + "    let x = 08\n    let y = *\n}") == ["E1005", "E1101"]
+
+
+@pytest.mark.parametrize("data", [b"PK\x03\x04\0\0", b"module a\nconst A = 1\n\0", b"\x89\xff" * 99])
+def test_a_file_of_another_kind_gets_one_report_without_a_drawing(data: bytes) -> None:
+    problems = Problems()
+    lex(Source("t", data.decode("utf-8", "surrogateescape")), problems)
+    (found,) = problems
+    assert (found.code, found.message) == ("E1001", "this is no text file")
+    assert found.primary is None and found.file == "t"
