@@ -13,7 +13,6 @@ import functools
 import hashlib
 import json
 import logging
-import os
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path

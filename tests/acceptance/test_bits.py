@@ -43,9 +43,18 @@ def same(got: Logits, wanted: Logits) -> bool:
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("batch", [1, 3, 8])
 def test_entries_batches_and_threads(
-    load: Load, checkpoint: Write, wanted: Logits, threads: int, batch: int
+    load: Load,
+    checkpoint: Write,
+    wanted: Logits,
+    monkeypatch: pytest.MonkeyPatch,
+    threads: int,
+    batch: int,
 ) -> None:
+    # A call would never use more threads than there are CPUs; here it shall.
+    monkeypatch.setattr("linnet.targets.detect.allowed_cpus", lambda: 5)
     model = load("gpt2", batch=batch, checkpoint=checkpoint("odd"), threads=threads)
+    assert model._program is not None
+    assert model._program.threads == threads
     check(model, batch, wanted)
 
 
