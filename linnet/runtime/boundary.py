@@ -87,8 +87,10 @@ class Boundary:
             array = np.asarray(given)
         except ValueError as error:
             raise ShapeError(f"{self._title(argument)}: rows of different lengths") from error
+        if array.dtype == object and _whole_numbers(array):
+            array = self._fitted(argument, array, wanted)
         if array.dtype == object or array.dtype.kind in "USOMmVc":
-            raise DTypeError(f"{self._title(argument)}, not {array.dtype}")
+            raise DTypeError(f"{self._title(argument)}, not {_shown(given, array)}")
         if array.ndim != len(argument.dims):
             raise ShapeError(
                 f"{self._title(argument)}: an array of {_count(len(argument.dims), 'axis')} "
@@ -103,23 +105,30 @@ class Boundary:
     ) -> Array:
         """Any integer dtype for an integer input whose values fit; numbers written in Python
         for any; nothing else."""
-        literal = not isinstance(given, np.ndarray | np.generic)
+        literal = is_literal(given)
         if array.size == 0 and literal:
             return array.astype(wanted)
-        if wanted.kind in "iu" and array.dtype.kind in "iu" and argument.dtype != "bf16":
-            bounds = np.iinfo(wanted)
-            if array.size and (int(array.min()) < bounds.min or int(array.max()) > bounds.max):
-                bad = int(array.min()) if int(array.min()) < bounds.min else int(array.max())
-                raise DTypeError(f"{self._title(argument)}: the value {bad} does not fit")
-            return array.astype(wanted)
+        whole = wanted.kind in "iu" and argument.dtype != "bf16"
+        if whole and array.dtype.kind in "iu":
+            return self._fitted(argument, array, wanted)
         if literal and wanted.kind == "f" and array.dtype.kind in "iuf":
-            return array.astype(wanted)
+            return self._fitted(argument, array, wanted)
         if wanted.kind == array.dtype.kind == "f" and array.dtype.itemsize == wanted.itemsize:
             return array.astype(wanted)
-        raise DTypeError(
-            f"{self._title(argument)}, not {array.dtype}",
-            help=f"convert it: {argument.name}.astype(numpy.{wanted.name})",
-        )
+        help = None
+        if argument.dtype == "bf16":
+            help = "bf16 crosses as its bits, an array of uint16"
+        elif not literal:
+            help = f"convert it: {argument.name}.astype(numpy.{wanted.name})"
+        elif whole:
+            help = "give whole numbers"
+        raise DTypeError(f"{self._title(argument)}, not {_shown(given, array)}", help=help)
+
+    def _fitted(self, argument: Argument, array: Array, wanted: np.dtype[Any]) -> Array:
+        try:
+            return fitted(array, wanted)
+        except OverflowError as error:
+            raise DTypeError(f"{self._title(argument)}: the value {error} does not fit") from None
 
     def _title(self, argument: Argument) -> str:
         return f"{self.entry.name}: `{argument.name}` is declared {_type(argument)}"
@@ -210,6 +219,56 @@ class Boundary:
                 f"{self.entry.name}: `{item.name}` holds {int(values[counts > 1][0])} more than "
                 f"once; its values must be distinct    {item.place}"
             )
+
+
+def is_literal(given: Any) -> bool:
+    """Numbers written in Python, or a single number of numpy's: they have no array's dtype."""
+    return isinstance(given, np.generic) or not hasattr(given, "dtype")
+
+
+def fitted(array: Array, wanted: np.dtype[Any]) -> Array:
+    """Numbers as an array of `wanted`; for floats the nearest. Raises OverflowError,
+    which holds the value, for one that is beyond what `wanted` can hold."""
+    if wanted.kind in "iu" and array.size:
+        bounds = np.iinfo(wanted)
+        smallest, largest = int(array.min()), int(array.max())
+        if smallest < bounds.min or largest > bounds.max:
+            raise OverflowError(_number(smallest if smallest < bounds.min else largest))
+        return array.astype(wanted)
+    if array.dtype == object:
+        try:
+            array = array.astype(np.float64)
+        except OverflowError:
+            raise OverflowError(_number(max((int(n) for n in array.flat), key=abs))) from None
+    with np.errstate(over="ignore"):
+        result: Array = array.astype(wanted)
+    lost = np.isinf(result) & np.isfinite(array)
+    if lost.any():
+        raise OverflowError(repr(array[lost].flat[0].item()))
+    return result
+
+
+def _number(value: int) -> str:
+    return str(value) if value.bit_length() < 256 else f"of {value.bit_length():,} bits"
+
+
+def _whole_numbers(array: Array) -> bool:
+    """Whether these are Python integers that no integer dtype of numpy's holds."""
+    return array.size > 0 and all(type(item) is int for item in array.flat)
+
+
+def _shown(given: Any, array: Array) -> str:
+    """What was given, for messages."""
+    if given is None:
+        return "None"
+    if isinstance(given, str | bytes):
+        return f"text ({array.dtype})"
+    if isinstance(given, float | int):
+        return f"{given!r} ({array.dtype})"
+    if array.dtype == object:
+        odd = next((i for i in array.flat if not isinstance(i, int | float)), None)
+        return f"{type(given).__name__} that holds {type(odd).__name__}"[:80]
+    return str(array.dtype)
 
 
 def _type(argument: Argument) -> str:

@@ -171,7 +171,10 @@ class Program:
         another shape."""
         with self._lock:
             zeros, address = self._state(path)
-            array = np.asarray(value, zeros.dtype)
+            try:
+                array = np.asarray(value, zeros.dtype)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise UsageError(f"state `{path}` holds {zeros.dtype}: {error}") from None
             if array.shape != zeros.shape:
                 raise ShapeError(
                     f"state `{path}` has shape {list(zeros.shape)}, not {list(array.shape)}"
