@@ -61,7 +61,14 @@ _TARGETS: tuple[TargetRule, ...] = (
         "-mavx512f -mavx512vl -mavx512dq -mavx512bw -mavx2 -mfma -mf16c",
     ),
     _rule("avx2", "x86_64", "AVX2 FMA F16C", "avx2 fma f16c", "-mavx2 -mfma -mf16c"),
-    _rule("neon", "aarch64", "aarch64 __ARM_NEON", "asimd", "-march=armv8-a", "-mcpu=generic"),
+    _rule(
+        "neon",
+        "aarch64",
+        "aarch64 __ARM_NEON",
+        "asimd",
+        "-march=armv8-a -mtune=cortex-a76",
+        "-mcpu=generic",
+    ),
     _rule("scalar", None, "", "", ""),
 )
 

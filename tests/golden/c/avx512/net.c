@@ -5,16 +5,17 @@ static void ln_row_64(int64_t K, const float *x, const float *w, float *sums) {
   __m512 s1 = _mm512_setzero_ps();
   __m512 s2 = _mm512_setzero_ps();
   __m512 s3 = _mm512_setzero_ps();
-  for (int64_t k = 0; k < K; ++k, w += 64) {
-    const __m512 xk = _mm512_set1_ps(x[k]);
+  int64_t k = 0;
+  for (; k < K; ++k, w += 64) {
+    const __m512 x0 = _mm512_set1_ps(x[k]);
     __builtin_prefetch(w + AHEAD);
     __builtin_prefetch(w + AHEAD + 16);
     __builtin_prefetch(w + AHEAD + 32);
     __builtin_prefetch(w + AHEAD + 48);
-    s0 = _mm512_fmadd_ps(xk, _mm512_loadu_ps(w), s0);
-    s1 = _mm512_fmadd_ps(xk, _mm512_loadu_ps(w + 16), s1);
-    s2 = _mm512_fmadd_ps(xk, _mm512_loadu_ps(w + 32), s2);
-    s3 = _mm512_fmadd_ps(xk, _mm512_loadu_ps(w + 48), s3);
+    s0 = _mm512_fmadd_ps(x0, _mm512_loadu_ps(w), s0);
+    s1 = _mm512_fmadd_ps(x0, _mm512_loadu_ps(w + 16), s1);
+    s2 = _mm512_fmadd_ps(x0, _mm512_loadu_ps(w + 32), s2);
+    s3 = _mm512_fmadd_ps(x0, _mm512_loadu_ps(w + 48), s3);
   }
   _mm512_storeu_ps(sums, s0);
   _mm512_storeu_ps(sums + 16, s1);

@@ -1,6 +1,5 @@
 // One row by a panel w[K][64]: a stream of weights, read once.
 static void ln_row_64(int64_t K, const float *x, const float *w, float *sums) {
-  enum { AHEAD = 16 * 64 };                         // prefetch distance, in steps of K
   float32x4_t s0 = vdupq_n_f32(0.0f);
   float32x4_t s1 = vdupq_n_f32(0.0f);
   float32x4_t s2 = vdupq_n_f32(0.0f);
@@ -17,28 +16,61 @@ static void ln_row_64(int64_t K, const float *x, const float *w, float *sums) {
   float32x4_t s13 = vdupq_n_f32(0.0f);
   float32x4_t s14 = vdupq_n_f32(0.0f);
   float32x4_t s15 = vdupq_n_f32(0.0f);
-  for (int64_t k = 0; k < K; ++k, w += 64) {
-    const float xk = x[k];
-    __builtin_prefetch(w + AHEAD);
-    __builtin_prefetch(w + AHEAD + 16);
-    __builtin_prefetch(w + AHEAD + 32);
-    __builtin_prefetch(w + AHEAD + 48);
-    s0 = vfmaq_n_f32(s0, vld1q_f32(w), xk);
-    s1 = vfmaq_n_f32(s1, vld1q_f32(w + 4), xk);
-    s2 = vfmaq_n_f32(s2, vld1q_f32(w + 8), xk);
-    s3 = vfmaq_n_f32(s3, vld1q_f32(w + 12), xk);
-    s4 = vfmaq_n_f32(s4, vld1q_f32(w + 16), xk);
-    s5 = vfmaq_n_f32(s5, vld1q_f32(w + 20), xk);
-    s6 = vfmaq_n_f32(s6, vld1q_f32(w + 24), xk);
-    s7 = vfmaq_n_f32(s7, vld1q_f32(w + 28), xk);
-    s8 = vfmaq_n_f32(s8, vld1q_f32(w + 32), xk);
-    s9 = vfmaq_n_f32(s9, vld1q_f32(w + 36), xk);
-    s10 = vfmaq_n_f32(s10, vld1q_f32(w + 40), xk);
-    s11 = vfmaq_n_f32(s11, vld1q_f32(w + 44), xk);
-    s12 = vfmaq_n_f32(s12, vld1q_f32(w + 48), xk);
-    s13 = vfmaq_n_f32(s13, vld1q_f32(w + 52), xk);
-    s14 = vfmaq_n_f32(s14, vld1q_f32(w + 56), xk);
-    s15 = vfmaq_n_f32(s15, vld1q_f32(w + 60), xk);
+  int64_t k = 0;
+  for (; k + 2 <= K; k += 2, w += 128) {
+    const float x0 = x[k];
+    s0 = vfmaq_n_f32(s0, vld1q_f32(w), x0);
+    s1 = vfmaq_n_f32(s1, vld1q_f32(w + 4), x0);
+    s2 = vfmaq_n_f32(s2, vld1q_f32(w + 8), x0);
+    s3 = vfmaq_n_f32(s3, vld1q_f32(w + 12), x0);
+    s4 = vfmaq_n_f32(s4, vld1q_f32(w + 16), x0);
+    s5 = vfmaq_n_f32(s5, vld1q_f32(w + 20), x0);
+    s6 = vfmaq_n_f32(s6, vld1q_f32(w + 24), x0);
+    s7 = vfmaq_n_f32(s7, vld1q_f32(w + 28), x0);
+    s8 = vfmaq_n_f32(s8, vld1q_f32(w + 32), x0);
+    s9 = vfmaq_n_f32(s9, vld1q_f32(w + 36), x0);
+    s10 = vfmaq_n_f32(s10, vld1q_f32(w + 40), x0);
+    s11 = vfmaq_n_f32(s11, vld1q_f32(w + 44), x0);
+    s12 = vfmaq_n_f32(s12, vld1q_f32(w + 48), x0);
+    s13 = vfmaq_n_f32(s13, vld1q_f32(w + 52), x0);
+    s14 = vfmaq_n_f32(s14, vld1q_f32(w + 56), x0);
+    s15 = vfmaq_n_f32(s15, vld1q_f32(w + 60), x0);
+    const float x1 = x[k + 1];
+    s0 = vfmaq_n_f32(s0, vld1q_f32(w + 64), x1);
+    s1 = vfmaq_n_f32(s1, vld1q_f32(w + 68), x1);
+    s2 = vfmaq_n_f32(s2, vld1q_f32(w + 72), x1);
+    s3 = vfmaq_n_f32(s3, vld1q_f32(w + 76), x1);
+    s4 = vfmaq_n_f32(s4, vld1q_f32(w + 80), x1);
+    s5 = vfmaq_n_f32(s5, vld1q_f32(w + 84), x1);
+    s6 = vfmaq_n_f32(s6, vld1q_f32(w + 88), x1);
+    s7 = vfmaq_n_f32(s7, vld1q_f32(w + 92), x1);
+    s8 = vfmaq_n_f32(s8, vld1q_f32(w + 96), x1);
+    s9 = vfmaq_n_f32(s9, vld1q_f32(w + 100), x1);
+    s10 = vfmaq_n_f32(s10, vld1q_f32(w + 104), x1);
+    s11 = vfmaq_n_f32(s11, vld1q_f32(w + 108), x1);
+    s12 = vfmaq_n_f32(s12, vld1q_f32(w + 112), x1);
+    s13 = vfmaq_n_f32(s13, vld1q_f32(w + 116), x1);
+    s14 = vfmaq_n_f32(s14, vld1q_f32(w + 120), x1);
+    s15 = vfmaq_n_f32(s15, vld1q_f32(w + 124), x1);
+  }
+  for (; k < K; ++k, w += 64) {
+    const float x0 = x[k];
+    s0 = vfmaq_n_f32(s0, vld1q_f32(w), x0);
+    s1 = vfmaq_n_f32(s1, vld1q_f32(w + 4), x0);
+    s2 = vfmaq_n_f32(s2, vld1q_f32(w + 8), x0);
+    s3 = vfmaq_n_f32(s3, vld1q_f32(w + 12), x0);
+    s4 = vfmaq_n_f32(s4, vld1q_f32(w + 16), x0);
+    s5 = vfmaq_n_f32(s5, vld1q_f32(w + 20), x0);
+    s6 = vfmaq_n_f32(s6, vld1q_f32(w + 24), x0);
+    s7 = vfmaq_n_f32(s7, vld1q_f32(w + 28), x0);
+    s8 = vfmaq_n_f32(s8, vld1q_f32(w + 32), x0);
+    s9 = vfmaq_n_f32(s9, vld1q_f32(w + 36), x0);
+    s10 = vfmaq_n_f32(s10, vld1q_f32(w + 40), x0);
+    s11 = vfmaq_n_f32(s11, vld1q_f32(w + 44), x0);
+    s12 = vfmaq_n_f32(s12, vld1q_f32(w + 48), x0);
+    s13 = vfmaq_n_f32(s13, vld1q_f32(w + 52), x0);
+    s14 = vfmaq_n_f32(s14, vld1q_f32(w + 56), x0);
+    s15 = vfmaq_n_f32(s15, vld1q_f32(w + 60), x0);
   }
   vst1q_f32(sums, s0);
   vst1q_f32(sums + 4, s1);
