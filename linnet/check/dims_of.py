@@ -34,10 +34,9 @@ def dim_of(ctx: Context, node: tree.Expr) -> Dim | None:
     """The compile-time integer that `node` spells; E2123 for anything else."""
     if isinstance(node, tree.Name) and _wrong_sort(ctx, node):
         return None
-    if isinstance(node, tree.Name) and ctx.find(node.name) is None:
-        if ctx.index_variable(node.name) is None:
-            unknown_name(ctx, node.name, node.span, f"declare it as a size: `<{node.name}: Dim>`")
-            return None
+    if isinstance(node, tree.Name) and _is_unknown(ctx, node.name):
+        unknown_name(ctx, node.name, node.span, f"declare it as a size: `<{node.name}: Dim>`")
+        return None
     value = ctx.expr(node)
     if isinstance(value.type, CompileTimeInt):
         return value.type.value
@@ -51,6 +50,10 @@ def dim_of(ctx: Context, node: tree.Expr) -> Dim | None:
         message = "a compile-time integer is needed here"
         ctx.report("E2123", message, node.span, label, help=help)
     return None
+
+
+def _is_unknown(ctx: Context, name: str) -> bool:
+    return ctx.find(name) is None and ctx.index_variable(name) is None
 
 
 def _wrong_sort(ctx: Context, node: tree.Name) -> bool:

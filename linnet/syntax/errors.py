@@ -380,7 +380,8 @@ def _comma_before_dtype(s: Situation) -> Diagnostic | None:
     """`Tensor[N, f32]`."""
     if s.token.type != "RSQB" or "SEMICOLON" not in s.accepts:
         return None
-    opener = next((v for v in reversed(s.values) if isinstance(v, Token) and v.type == "LSQB"), None)
+    tokens = [value for value in reversed(s.values) if isinstance(value, Token)]
+    opener = next((token for token in tokens if token.type == "LSQB"), None)
     if opener is None or not re.search(r"Tensor\s*$", s.source.text[: opener.start][-40:]):
         return None
     sizes, comma, dtype = s.source.text[opener.end : s.token.start].rpartition(",")

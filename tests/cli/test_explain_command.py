@@ -14,6 +14,15 @@ def test_a_code_in_either_case(run: Run) -> None:
     assert run("explain", "W1001").stdout.startswith("warning[W1001]")
 
 
+def test_a_common_code_has_a_wrong_and_a_repaired_program(run: Run) -> None:
+    page = run("explain", "E2203").stdout
+    wrong, _, right = page.partition("\nRepaired:\n")
+    assert "\nWrong:\n" in wrong
+    assert "W % P == 0" not in wrong
+    assert "    where P > 0, W % P == 0 {" in right
+    assert "say that P divides W: `where W % P == 0`" in " ".join(right.split())
+
+
 def test_an_unknown_code(run: Run) -> None:
     result = run("explain", "E2299")
     assert result.exit_code == 1
