@@ -217,7 +217,7 @@ def _refuse_unknown(given: Collection[str]) -> None:
 
 
 def prompt_ids(setup: Setup, prompt: object) -> tuple[int, ...]:
-    """The ids of a prompt: text, or a list (tuple, integer array) of ids.
+    """The ids of a prompt: text, or a sequence (list, range, integer array [S]) of ids.
 
     Raises UsageError for what is neither or for an empty list, ShapeError for an id out of
     range. Empty text is the end-of-text id.
@@ -225,19 +225,14 @@ def prompt_ids(setup: Setup, prompt: object) -> tuple[int, ...]:
     if isinstance(prompt, str):
         check_text(prompt, "the prompt")
         return tuple(_encode(setup, prompt))
-    shape = getattr(prompt, "shape", None)
-    if shape is not None and len(shape) == 1 and hasattr(prompt, "tolist"):
-        prompt = prompt.tolist()
-    if not isinstance(prompt, list | tuple):
-        what = type(prompt).__name__ if shape is None else f"an array of shape {tuple(shape)}"
-        raise UsageError(f"the prompt must be text or a list of token ids, not {what}")
-    if any(isinstance(item, str | list | tuple) for item in prompt):
+    items = _listed(prompt, "the prompt must be text or a list of token ids")
+    if any(isinstance(item, str | list | tuple) for item in items):
         raise UsageError("the prompt is a list of prompts", help="call generate once for each")
-    if not prompt:
+    if not items:
         raise UsageError(
             "the prompt holds no token ids", help='"" starts from the end-of-text token'
         )
-    ids = [whole(f"prompt[{n}]", item, low=-(2**63)) for n, item in enumerate(prompt)]
+    ids = [whole(f"prompt[{n}]", item, low=-(2**63)) for n, item in enumerate(items)]
     for n, token in enumerate(ids):
         if token < 0 or (setup.vocabulary is not None and token >= setup.vocabulary):
             last = "" if setup.vocabulary is None else f" to {setup.vocabulary - 1}"
@@ -246,6 +241,32 @@ def prompt_ids(setup: Setup, prompt: object) -> tuple[int, ...]:
                 f"{setup.name} has the ids 0{last}"
             )
     return tuple(ids)
+
+
+def text_of(setup: Setup, ids: object) -> str:
+    """The text of a sequence of ids. Raises UsageError for what is none, and without a
+    tokenizer."""
+    tokenizer = setup.need_tokenizer("detokenize")
+    items = _listed(ids, "detokenize takes a list of token ids")
+    known = [whole(f"ids[{n}]", item) for n, item in enumerate(items)]
+    size = max(setup.vocabulary or 0, tokenizer.size)
+    for n, token in enumerate(known):
+        if token >= size:
+            raise UsageError(
+                f"ids[{n}] = {token} is out of range: {setup.name} has the ids 0 to {size - 1}"
+            )
+    return tokenizer.decode(known)
+
+
+def _listed(given: object, rule: str) -> Sequence[object]:
+    """A sequence of things, not yet looked at; an array [S] as a list."""
+    shape = getattr(given, "shape", None)
+    if shape is not None and len(shape) == 1 and hasattr(given, "tolist"):
+        given = given.tolist()
+    if isinstance(given, Sequence) and not isinstance(given, str | bytes | bytearray | memoryview):
+        return given
+    what = type(given).__name__ if shape is None else f"an array of shape {tuple(shape)}"
+    raise UsageError(f"{rule}, not {what}")
 
 
 def _encode(setup: Setup, text: str) -> Sequence[int]:
@@ -423,13 +444,13 @@ class TextStream(Iterator[str]):
         """Let the program's own boundary refuse the prompt: it names the clause and its place.
         One whose declarations say nothing is refused here."""
         ids, setup = self._request.ids, self._setup
+        fact = f"the prompt has {len(ids)} tokens, {setup.name} takes {setup.context}"
         self._steps.reset()
-        self._steps.prefill(ids, 0)
-        raise ShapeError(
-            f"the prompt does not fit: {len(ids):,} tokens, and {setup.name} has room for "
-            f"{setup.context:,}",
-            help="shorten the prompt",
-        )
+        try:
+            self._steps.prefill(ids, 0)
+        except ShapeError as error:
+            raise ShapeError(f"{fact}\n{error.message}", help="shorten the prompt") from None
+        raise ShapeError(fact, help="shorten the prompt")
 
 
 class _Text:

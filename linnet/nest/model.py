@@ -14,12 +14,12 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from linnet.artifact import Argument, Entry
 from linnet.errors import UsageError
 from linnet.nest.card import Card
-from linnet.nest.generate import Completion, Request, Setup, TextStream
+from linnet.nest.generate import Completion, Request, Setup, TextStream, text_of
 from linnet.nest.nearest import did_you_mean
 from linnet.nest.text import Tokenizer
 
@@ -195,6 +195,9 @@ class Model:
     ) -> None:
         self.close()
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a loaded model cannot be copied or pickled; load it again")
+
     # Text.
 
     def tokenize(self, text: str) -> list[int]:
@@ -203,8 +206,9 @@ class Model:
         return self._setup().need_tokenizer("tokenize").encode(text)
 
     def detokenize(self, ids: Sequence[int]) -> str:
-        """The text of `ids`, special tokens included."""
-        return self._setup().need_tokenizer("detokenize").decode(ids)
+        """The text of `ids`, special tokens included. Raises UsageError for what is no sequence
+        of ids this model has, or without a tokenizer."""
+        return text_of(self._setup(), ids)
 
     def generate(
         self,
@@ -286,6 +290,13 @@ class Model:
             raise UsageError(
                 f"{self.name} cannot write text: that takes the entries prefill(tokens, pos) and "
                 f"decode(token, pos), and its entries are: {have}"
+            )
+        if _leading_size(self._entries[DECODE].inputs[0]) == 0:
+            zero = ", ".join(f"{n} = 0" for n, value in self.generics.items() if value == 0)
+            raise UsageError(
+                f"{self.name} cannot write text: it was loaded with room for no text at all"
+                + (f" ({zero})" if zero else ""),
+                help="load it with a size of at least 1",
             )
         if self._facts.text is None:
             raise UsageError(

@@ -28,21 +28,25 @@ def find(name: str | os.PathLike[str]) -> Card:
     """
     if not isinstance(name, str | os.PathLike):
         raise UsageError(f"a model is named by a string or a path, not {name!r}")
+    if not os.fspath(name):
+        raise UnknownModelError("no model name is given", help="`linnet nest list` shows all")
     zoo = names()
     if isinstance(name, str) and name in zoo:
         return load_card(resources.folder("nest") / name)
-    path = Path(name).expanduser()
-    if path.name == CARD_FILE and path.is_file():
+    # os.path says no where Path raises: for a name too long for a file, or with a zero byte.
+    path = Path(os.path.expanduser(name))
+    if path.name == CARD_FILE and os.path.isfile(path):
         return load_card(path)
-    if (path / CARD_FILE).is_file():
+    if os.path.isfile(path / CARD_FILE):
         return load_card(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         raise UnknownModelError(
             f"the folder {path.absolute()} has no {CARD_FILE}",
             help="give a folder with a card, or the name of a zoo entry; "
             "to load a checkpoint, name its model and pass the folder as checkpoint",
         )
+    shown = os.fspath(name) if len(os.fspath(name)) <= 80 else os.fspath(name)[:77] + "..."
     raise UnknownModelError(
-        f"there is no model {os.fspath(name)!r}{did_you_mean(os.fspath(name), zoo)}",
+        f"there is no model {shown!r}{did_you_mean(os.fspath(name), zoo)}",
         help="`linnet nest list` shows all; a folder with a card can be given by its path",
     )

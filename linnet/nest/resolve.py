@@ -61,8 +61,9 @@ def resolve(
 def _explicit(card: Card, checkpoint: str | os.PathLike[str]) -> Checkpoint:
     if not isinstance(checkpoint, str | os.PathLike) or not os.fspath(checkpoint):
         raise UsageError(f"checkpoint = {checkpoint!r} must be the path of a folder or file")
-    path = Path(checkpoint).expanduser().absolute()
-    if not path.exists():
+    # os.path says no where Path raises: for a name too long for a file, or with a zero byte.
+    path = Path(os.path.expanduser(checkpoint)).absolute()
+    if not os.path.exists(path):
         raise CheckpointError(
             f"there is no checkpoint at {path}",
             help="give a folder with model.safetensors, or the file itself",

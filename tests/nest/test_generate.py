@@ -146,8 +146,9 @@ def test_the_context_ends_the_text_with_length(make_model: Any) -> None:
 def test_a_prompt_that_does_not_fit_is_refused_by_the_program(make_model: Any) -> None:
     model = make_model([5])
     for count in (0, 1):
-        with pytest.raises(ShapeError, match="S <= MaxPositions: S = 129, MaxPositions = 128"):
+        with pytest.raises(ShapeError, match="S <= MaxPositions: S = 129, MaxPositions = 128") as e:
             model.generate([1] * 129, max_new_tokens=count)
+        assert str(e.value).startswith("the prompt has 129 tokens, tiny takes 128\n")
     assert model.generate([1], max_new_tokens=1).token_ids == (5,)
 
 

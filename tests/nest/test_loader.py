@@ -184,6 +184,19 @@ def test_unknown_model_suggests(compiler: Driver) -> None:
         nest.load("gpt-2")
 
 
+@pytest.mark.parametrize("name", ["é" * 500, "a\0b", "~nobody-of-that-name/x"])
+def test_names_that_no_file_can_have(compiler: Driver, name: str) -> None:
+    with pytest.raises(UnknownModelError, match="there is no model"):
+        nest.load(name)
+    with pytest.raises(CheckpointError, match="there is no checkpoint"):
+        nest.load("gpt2-tales", checkpoint=name)
+
+
+def test_no_name_at_all(compiler: Driver) -> None:
+    with pytest.raises(UnknownModelError, match="no model name is given"):
+        nest.load("")
+
+
 def test_listing_and_showing() -> None:
     assert {"gpt2", "gpt2-tales"} <= set(nest.list())
     assert nest.show("gpt2").about.family == "gpt2"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
+import pickle
 import threading
+from array import array
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -12,6 +16,7 @@ import pytest
 
 from linnet.artifact import Argument
 from linnet.errors import UsageError
+from linnet.nest.card import Card
 from linnet.nest.model import Facts, Model
 
 from .conftest import Script, entry
@@ -156,3 +161,45 @@ def test_threads_wait_for_each_other(make_model: Any, tok: Any) -> None:
     for thread in threads:
         thread.join()
     assert results == ["abcdef"] * 4
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        (None, "not NoneType"),
+        ("abc", "not str"),
+        ([1.5], r"ids\[0\] = 1.5"),
+        ([1, True], r"ids\[1\] = True"),
+        ([-1], r"ids\[0\] = -1"),
+        ([512], r"ids\[0\] = 512 is out of range: tiny has the ids 0 to 511"),
+        ([[1]], r"ids\[0\] = \[1\]"),
+        (np.zeros((1, 2), np.int32), r"array of shape \(1, 2\)"),
+    ],
+)
+def test_detokenize_takes_ids_of_the_model(make_model: Any, ids: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        make_model().detokenize(ids)
+
+
+@pytest.mark.parametrize("kind", [tuple, deque, np.array, lambda ids: array("i", ids)])
+def test_any_sequence_of_ids_is_a_prompt(make_model: Any, kind: Any) -> None:
+    model = make_model([65, 66])
+    done = model.generate(kind([40, 41, 42]), max_new_tokens=2)
+    assert (done.usage.prompt_tokens, done.token_ids) == (3, (65, 66))
+    assert model.generate(range(40, 43), max_new_tokens=2) == done
+    assert model.detokenize(kind([40, 41, 42])) == model.detokenize(range(40, 43))
+
+
+def test_a_model_with_no_room_for_a_text_says_so(make_model: Any, card: Card, setup: Any) -> None:
+    script = Script([1])
+    tokens, pos = Argument("token", "i32", ("0", "1")), Argument("pos", "i32", ())
+    script.entries = {**script.entries, "decode": entry("decode", tokens, pos)}
+    model = Model(script, Facts(card, {"Batch": 0, "H": 64}, {}, setup))
+    with pytest.raises(UsageError, match=r"no text at all \(Batch = 0\)"):
+        model.generate([1])
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_model_cannot_be_copied(make_model: Any, copied: Any) -> None:
+    with pytest.raises(TypeError, match="cannot be copied or pickled; load it again"):
+        copied(make_model())
