@@ -13,17 +13,21 @@ What is not here: cards, config.json, tokenizers and text, which are `linnet.nes
 
 from __future__ import annotations
 
-import functools
+import keyword
+import numbers
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from linnet import driver
 from linnet.artifact import Entry, Parameter
 from linnet.errors import UsageError
+from linnet.nest import registry
 from linnet.nest.bindings import Bindings, checked_bindings, load_bindings, tensor_names
-from linnet.nest.nearest import did_you_mean
+from linnet.nest.card import CARD_FILE
+from linnet.nest.model import EntryMethod
+from linnet.nest.nearest import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -55,15 +59,53 @@ def compile(
     that do not fit it, ToolchainError if there is no C compiler that works.
     """
     request = driver.Request(
-        source=Path(source),
+        source=_source_file(source),
         root=root,
-        generics=dict(generics or {}),
+        generics=_values(generics, "generics"),
         entries=(entries,) if isinstance(entries, str) else tuple(entries or ()),
         target=target,
         numerics=numerics,
-        bind=dict(bind or {}),
+        bind=_values(bind, "bind"),
     )
     return Unit(request)
+
+
+def _source_file(source: object) -> Path:
+    """The file to compile. Raises UsageError for what is none."""
+    if not isinstance(source, str | os.PathLike):
+        raise UsageError(f"a source is named by a string or a path, not {source!r}")
+    name = os.fspath(source)
+    path = Path(os.path.expanduser(name))
+    if os.path.isfile(path):
+        return path
+    help = "give the path of a .linnet file"
+    if not name:
+        raise UsageError("no source file is named", help=help)
+    if name in registry.names() or os.path.isfile(path / CARD_FILE):
+        raise UsageError(
+            f"{name} is a model, not a source file", help=f'load it with nest.load("{name}")'
+        )
+    if os.path.isdir(path):
+        raise UsageError(f"{name} is a folder, not a source file", help=help)
+    shown = name if len(name) <= 200 else f"{name[:197]}..."
+    raise UsageError(f"no such file: {shown}", help=help)
+
+
+def _values(given: object, what: str) -> dict[str, Any]:
+    """Names with values; whole numbers of any kind as Python's."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise UsageError(f"{what} = {given!r}: it must be a dictionary of names and values")
+    for name in given:
+        if not isinstance(name, str):
+            raise UsageError(f"{what}: {name!r} is no name")
+    return {
+        name: int(value)
+        if isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        else value
+        for name, value in given.items()
+    }
 
 
 class Unit:
@@ -117,7 +159,9 @@ class Unit:
         """Give the unit its weights.
 
         weights: arrays by tensor name, or a checkpoint: a safetensors file or the folder of one.
-        A `bf16` parameter takes its bits as uint16. Arrays are used where they lie if the code
+        A checkpoint may hold other tensors too; among arrays each must have a place. Lists of
+        numbers take the declared dtype, arrays must have it (or a half float for f32); a `bf16`
+        parameter takes its bits as uint16. Arrays are used where they lie if the code
         wants them as they are, so do not change them afterwards.
         bindings: tensor names by parameter path, as a mapping or a JSON file of one; `{i}` stands
         for an array position. A path that it does not mention is its own tensor name.
@@ -132,6 +176,7 @@ class Unit:
         names = tensor_names(_bindings(bindings), paths, source.tensors)
         if isinstance(weights, Mapping):
             source = self._arrays(weights, names)
+            self._check_names(weights, names)
         bound = driver.load(
             self._request, source, names, where=where, threads=threads, strict=strict
         )
@@ -151,21 +196,61 @@ class Unit:
             )
         return open_checkpoint(Path(weights)), os.fspath(weights)
 
+    def _check_names(self, weights: Mapping[str, ArrayLike], names: Mapping[str, str]) -> None:
+        """Refuse arrays that no parameter takes: a name may be mistyped. What is missing is
+        told first, by whoever binds."""
+        if any(names[p.path] not in weights for p in self._parameters if not p.optional):
+            return
+        for name in weights:
+            if name not in names.values():
+                close = nearest(name, names.values())
+                hint = f"; did you mean {close!r}?" if close else ""
+                raise UsageError(f"weights: no parameter takes {name!r}{hint}")
+
     def _arrays(self, weights: Mapping[str, ArrayLike], names: Mapping[str, str]) -> WeightSource:
         """The given arrays; those of 16-bit words that stand for `bf16` are marked so."""
         import numpy as np
 
         from linnet.runtime.program import Arrays
 
+        declared = {names.get(p.path, p.path): p.dtype for p in self._parameters}
         arrays: dict[str, NDArray[Any]] = {}
         for name, given in weights.items():
-            try:
-                arrays[name] = np.asarray(given)
-            except ValueError as error:
-                raise UsageError(f"weight {name!r} is no array: {error}") from None
-        halves = {names.get(p.path, p.path) for p in self._parameters if p.dtype == "bf16"}
+            if not isinstance(name, str):
+                raise UsageError(f"weights: {name!r} is no name of a tensor")
+            arrays[name] = _weight(name, given, declared.get(name))
+        halves = {name for name, dtype in declared.items() if dtype == "bf16"}
         marked = {name for name in halves & arrays.keys() if arrays[name].dtype == np.uint16}
         return Arrays(arrays, bf16=frozenset(marked))
+
+
+def _weight(name: str, given: ArrayLike, declared: str | None) -> NDArray[Any]:
+    """One weight as an array in this machine's byte order; numbers written in Python become
+    what is declared."""
+    import numpy as np
+
+    from linnet.runtime.boundary import NUMPY, fitted, is_literal
+
+    try:
+        array = np.asarray(given)
+    except ValueError as error:
+        raise UsageError(f"weight {name!r} is no array: {error}") from None
+    if array.dtype.kind not in "biufc":
+        raise UsageError(f"weight {name!r} holds no numbers: its dtype is {array.dtype}")
+    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    if declared is None or declared == "bf16" or not is_literal(given):
+        return array
+    wanted = NUMPY[declared]
+    if (wanted.kind == "f" and array.dtype.kind in "iuf") or (
+        wanted.kind in "iu" and array.dtype.kind in "iu"
+    ):
+        try:
+            return fitted(array, wanted)
+        except OverflowError as error:
+            raise UsageError(
+                f"weight {name!r}: the value {error} does not fit {declared}"
+            ) from None
+    return array
 
 
 class Program:
@@ -177,9 +262,9 @@ class Program:
 
     def __init__(self, bound: BoundProgram) -> None:
         self._bound = bound
-        for name in bound.entries:
+        for name, entry in bound.entries.items():
             if not hasattr(type(self), name):
-                setattr(self, name, functools.partial(self.call, name))
+                setattr(self, name, EntryMethod(self, entry))
 
     def __getattr__(self, name: str) -> Any:
         # Reached only when there is no such attribute.
@@ -216,6 +301,9 @@ class Program:
             raise UsageError(f"no entry {entry!r}{did_you_mean(entry, self._bound.entries)}")
         inputs, sizes = _arguments(self._bound.entries[entry], args, named)
         return self._bound.call(entry, inputs, sizes)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a bound program cannot be copied or pickled; bind the unit again")
 
     def reset_state(self) -> None:
         """Make all state zero, as after binding."""
@@ -264,6 +352,10 @@ def _arguments(
     given = dict(zip(names, args, strict=False))
     sizes: dict[str, int] = {}
     for name, value in named.items():
+        plain = name.removesuffix("_")
+        # `lambda` is a fine name in the language; Python writes it with an underscore.
+        if name not in names and keyword.iskeyword(plain):
+            name = plain
         if name in given:
             raise UsageError(f"{entry.name}: `{name}` is given twice")
         if name in names:

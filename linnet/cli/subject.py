@@ -6,6 +6,7 @@ for the same from anywhere, or a folder with a card. Nothing is compiled here.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,10 +56,11 @@ class Subject:
 def find(what: str) -> Subject:
     """Raises UsageError for a file that is not there, UnknownModelError for a name that is
     none, CardError for a malformed card."""
-    path = Path(what).expanduser()
-    if path.exists() and not path.is_dir() and path.name != CARD_FILE:
+    # os.path says no where Path raises: for a name too long for a file, or with a zero byte.
+    path = Path(os.path.expanduser(what))
+    if os.path.exists(path) and not path.is_dir() and path.name != CARD_FILE:
         return Subject(path, None)
-    if path.suffix == SOURCE_SUFFIX and not path.is_dir():
+    if path.suffix == SOURCE_SUFFIX and not os.path.isdir(path):
         raise UsageError(f"there is no file {what}")
     card = find_model(what)
     return Subject(card.source.path, card)
@@ -70,7 +72,7 @@ def find_model(what: str) -> Card:
         return registry.find(what)
     except UnknownModelError:
         folder, _, name = what.strip("/").rpartition("/")
-        if folder == "nest" and name in registry.names() and not Path(what).exists():
+        if folder == "nest" and name in registry.names() and not os.path.exists(what):
             return registry.find(name)
         raise
 

@@ -107,7 +107,7 @@ def bind_root(root: BlockDecl, generics: Mapping[str, int | str]) -> BlockValue:
     if missing:
         raise UsageError(
             f"{root.name} needs a value for {_listed(missing)}",
-            help=f"its generics are {_listed(known)}",
+            help=_how_to_give(missing),
         )
     values = {s: d.value for s, d in bindings.dims.items() if d.is_const}
     for clause in root.where:
@@ -120,6 +120,11 @@ def bound_generics(root: BlockDecl, generics: Mapping[str, int | str]) -> dict[s
     """Every generic of the root by name, defaults filled in. Raises as `manifest` does."""
     bindings = bind_root(root, generics).bindings
     return {g.name: _number(bindings.get(g.symbol)) for g in root.generics}
+
+
+def _how_to_give(names: list[str]) -> str:
+    python = ", ".join(f'"{name}": …' for name in names)
+    return f"give it: generics={{{python}}}, or --generic {names[0]}=… on the command line"
 
 
 def _number(argument: GenericArgument | None) -> int | str:

@@ -60,19 +60,23 @@ class Facts:
     """Lines about this checkpoint for `explain`: where it was found, what was ignored."""
 
 
+class _Callable(Protocol):
+    def call(self, entry: str, /, *args: Any, **kwargs: Any) -> Any: ...
+
+
 class EntryMethod:
     """One entry as a function of numpy arrays, with the source's parameter names."""
 
-    def __init__(self, model: Model, entry: Entry) -> None:
-        self._model = model
+    def __init__(self, owner: _Callable, entry: Entry) -> None:
+        self._owner = owner
         self._entry = entry
         self.__name__ = entry.name
-        self.__qualname__ = f"Model.{entry.name}"
+        self.__qualname__ = f"{type(owner).__name__}.{entry.name}"
         self.__doc__ = described(entry)
         self.__signature__ = _signature(entry)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._model.call(self._entry.name, *args, **kwargs)
+        return self._owner.call(self._entry.name, *args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<entry {self.__doc__}>"

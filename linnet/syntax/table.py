@@ -113,7 +113,8 @@ def _cache_file(grammar: str) -> Path:
     from platformdirs import user_cache_path
 
     folder = os.environ.get("LINNET_CACHE")
-    root = Path(os.path.expanduser(folder)) if folder else user_cache_path("linnet", appauthor=False)
+    usual = user_cache_path("linnet", appauthor=False)
+    root = Path(os.path.expanduser(folder)) if folder else usual
     key = f"{_FORMAT}\0{grammar}"
     return root / "grammar" / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
+import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -37,10 +41,74 @@ def test_state_adds_up_until_it_is_reset(unit: linnet.Unit) -> None:
         np.testing.assert_array_equal(program.add(ROWS), SUMS + BIAS)
 
 
-def test_an_optional_weight_counts_when_it_is_there(unit: linnet.Unit) -> None:
-    program = unit.bind({"weight": WEIGHT, "bias": BIAS, "spare": BIAS})
+def test_an_optional_weight_counts_when_it_is_there(unit: linnet.Unit, tmp_path: Path) -> None:
+    program = unit.bind({"weight": WEIGHT, "bias": BIAS})
     np.testing.assert_array_equal(program.add(ROWS), SUMS + BIAS)
+    save_file({"weight": WEIGHT, "spare": BIAS}, tmp_path / "model.safetensors")
+    program = unit.bind(tmp_path)
+    np.testing.assert_array_equal(program.add(ROWS), SUMS)
     assert program.ignored == ("spare",)
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [[1, 10, 100], [1.0, 10.0, 100.0], WEIGHT.astype(">f4"), WEIGHT.astype(np.float16)],
+    ids=["integers", "floats", "big-endian", "half"],
+)
+def test_weights_are_numbers_of_the_declared_dtype(unit: linnet.Unit, weight: object) -> None:
+    program = unit.bind({"weight": weight})  # type: ignore[dict-item]
+    np.testing.assert_array_equal(program.add(ROWS), SUMS)
+
+
+def test_generics_are_whole_numbers_of_any_kind(source: Path) -> None:
+    unit = linnet.compile(source, generics={"N": np.int64(3)}, bind={"B": np.uint8(2)})
+    assert unit.generics["N"] == 3
+    np.testing.assert_array_equal(unit.bind({"weight": WEIGHT}).add(ROWS), SUMS)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("", "no source file is named"),
+        (".", r"\. is a folder"),
+        ("gpt2-tales", r'is a model, not a source file\nhelp: .*nest\.load\("gpt2-tales"\)'),
+        ("é" * 500, "no such file: é"),
+        ("a\0b", "no such file"),
+        (5, "named by a string or a path, not 5"),
+    ],
+)
+def test_what_is_no_source(source: object, message: str) -> None:
+    with pytest.raises(linnet.UsageError, match=message):
+        linnet.compile(source)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"generics": 5}, "generics = 5: it must be a dictionary"),
+        ({"generics": [("N", 3)]}, "generics = .* must be a dictionary"),
+        ({"generics": {5: 3}}, "generics: 5 is no name"),
+        ({"generics": {"N": 3}, "bind": 5}, "bind = 5"),
+        ({}, r'needs a value for `N`\nhelp: .*generics=\{"N": …\}, or --generic N=…'),
+    ],
+)
+def test_wrong_values(source: Path, options: dict[str, object], message: str) -> None:
+    with pytest.raises(linnet.UsageError, match=message):
+        linnet.compile(source, **options)  # type: ignore[arg-type]
+
+
+def test_entries_describe_themselves(unit: linnet.Unit) -> None:
+    program = unit.bind({"weight": WEIGHT})
+    assert str(inspect.signature(program.add)) == "(x)"
+    assert str(inspect.signature(program.zeros)) == "(*, M)"
+    assert program.add.__doc__ == "add(x: f32[B, 3]) -> f32[3]"
+    assert program.add.__qualname__ == "Program.add"
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_program_cannot_be_copied(unit: linnet.Unit, copied: Callable[[object], object]) -> None:
+    with pytest.raises(TypeError, match="cannot be copied or pickled"):
+        copied(unit.bind({"weight": WEIGHT}))
 
 
 @pytest.mark.parametrize("as_file", [False, True])
@@ -132,6 +200,10 @@ def test_unknown_names(unit: linnet.Unit) -> None:
     [
         (3, None, linnet.UsageError, "weights must be"),
         ({"weight": [[1], [2, 3]]}, None, linnet.UsageError, "'weight' is no array"),
+        ({5: WEIGHT}, None, linnet.UsageError, "5 is no name"),
+        ({"weight": WEIGHT, "bais": BIAS}, None, linnet.UsageError, "'bais'; did you mean 'bias'"),
+        ({"weight": ["a"] * 3}, None, linnet.UsageError, "holds no numbers"),
+        ({"weight": [1, 10, 1e39]}, None, linnet.UsageError, "1e.39 does not fit f32"),
         ({"weight": WEIGHT}, {"weigth": "w"}, linnet.CardError, "did you mean 'weight'"),
         ({"weight": WEIGHT}, {"weight": 3}, linnet.CardError, "must name a tensor"),
         ("nowhere", None, linnet.CheckpointError, "nowhere"),
