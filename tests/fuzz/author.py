@@ -224,8 +224,14 @@ class Author:
         """What a state holds now, seen whole or through a move, for later."""
         if self.states:
             state = self.random.choice(self.states)
-            if self.random.random() < 0.5:
+            form = self.random.randrange(3)
+            if form == 0:
                 self.bind(state.name, state.dtype, state.dims)
+            elif form == 1:
+                element = f"{state.name}[{', '.join('k' for _ in state.dims)}]"
+                if state.dtype in FLOATS:
+                    element = f"({element} * 0.1)"
+                self.bind(element, state.dtype, ())
             else:
                 text, dims = self.random.choice((self.permuted, self.reshaped, self.sliced))(state)
                 self.bind(text, state.dtype, dims)

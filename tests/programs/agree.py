@@ -289,6 +289,10 @@ def interpreted(case: Case, policy: str) -> list[Value]:
     return found
 
 
+def _first_value(state: Node) -> Any:
+    return np.zeros(tuple(d.value for d in state.type.dims), NUMPY[state.type.dtype])
+
+
 def states(case: Case) -> dict[str, Node]:
     return {
         name(node): node
@@ -312,7 +316,11 @@ def compiled_values(
                 arrays = [inputs[name(node)] for node in graph.inputs]
                 result = program.call(graph.name, arrays, {s: sizes[s] for s in graph.sizes})
                 own += [np.asarray(v) for v in (result if graph.tuple_result else (result,))]
-            own += [program.state(path) for path in sorted(states(case))]
+            used = {state.path for state in program.artifact.states}
+            own += [
+                program.state(path) if path in used else _first_value(leaf)
+                for path, leaf in sorted(states(case).items())
+            ]
             values.append(own)
     return values
 
