@@ -276,7 +276,7 @@ def text(found: Profile, *, each: bool = False) -> list[str]:
     from linnet.bench.report import aligned
 
     rows: list[Sequence[str]] = [
-        ("step", "what runs", "times", "us", "share", "MB read", "Mflop", "of its limit")
+        ("step", "what runs", "times", "us", "share", "MB read", "Mflop", "times its limit")
     ]
     for line in found.lines if each else found.grouped():
         share = line.share(found.limits)
@@ -307,7 +307,9 @@ def text(found: Profile, *, each: bool = False) -> list[str]:
         "",
         f"all {len(found.lines)} steps: {found.total * 1e6:.1f} us, "
         f"{everything.cost.read / 1e6:.1f} MB, {everything.cost.operations / 1e6:.1f} Mflop"
-        + (f", {share:.2f} of the limit" if share is not None else ""),
+        + (f", {share:.2f} times the limit" if share is not None else ""),
+        "times its limit: how fast it ran against the slower of the two limits; above 1 where "
+        "weights lie in a cache, which is faster than memory",
     ]
 
 

@@ -16,7 +16,7 @@ import click
 
 from linnet.cli import interrupt
 from linnet.cli.options import HELP, common, show_version
-from linnet.cli.terminal import Console
+from linnet.cli.terminal import STDOUT, Console
 from linnet.errors import LinnetError, SourceError
 
 # Each command is the function of its name in the module `linnet.cli.<name>_command`.
@@ -76,7 +76,15 @@ class Root(click.Group):
                 status = super().main(*args, **extra)
             except Exception as error:
                 status = report(error, console)
+                if isinstance(error, OSError) and error.filename == STDOUT:
+                    _let_go_of_stdout()
         sys.exit(status if isinstance(status, int) else 0)
+
+
+# What click raises for a group without a command; older ones show the help by themselves.
+_ASKS_FOR_HELP: type[click.UsageError] | tuple[()] = getattr(
+    click.exceptions, "NoArgsIsHelpError", ()
+)
 
 
 def report(error: Exception, console: Console) -> int:
@@ -85,6 +93,9 @@ def report(error: Exception, console: Console) -> int:
     if interrupt.came() or isinstance(error, click.Abort):
         _end_line(console)
         return interrupt.status()
+    if isinstance(error, _ASKS_FOR_HELP) and error.ctx is not None:
+        console.line(error.ctx.get_help())
+        return 2
     match error:
         case click.UsageError():
             where = error.ctx.command_path if error.ctx else "linnet"
@@ -122,6 +133,11 @@ def _usage_text(error: click.UsageError) -> str:
     """What is wrong with a command line; a bad value by the name it was given under, which is an
     option's main one or a variable."""
     bad, context = error, error.ctx
+    if isinstance(bad, click.NoSuchOption) and context is not None:
+        wanted = bad.option_name.lstrip("-")
+        named = [p for p in context.command.params if isinstance(p, click.Argument)]
+        if any(p.name == wanted for p in named):
+            return f"there is no {bad.option_name}: give it as `{context.command_path} NAME`"
     if type(bad) is click.BadParameter and bad.param is not None and context is not None:
         name = next((o for o in bad.param.opts if o.startswith("--")), bad.param.opts[0])
         source = context.get_parameter_source(bad.param.name or "")

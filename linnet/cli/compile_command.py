@@ -52,7 +52,7 @@ def compile(
     """Compile MODEL_OR_FILE: a name of the zoo, a folder with a card, or a .linnet file.
 
     With --emit c and no -o the C text is printed. With neither, the library is made in the
-    cache and its path is printed.
+    cache, and its path there is printed.
     """
     from linnet.cli.subject import find
 
@@ -122,4 +122,5 @@ def _into_cache(console: Console, request: Request) -> None:
 
     with watched(console, f"compiling {request.title}"):
         built = driver.build(request)
-    console.line(str(built.entry.folder))
+    console.line(str(built.entry.path(driver.UNIT_LIBRARY)))
+    console.note("this is in the cache; -o FILE.so writes a library of your own")

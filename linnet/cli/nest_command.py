@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 from typing import TYPE_CHECKING
@@ -70,11 +71,17 @@ def check(
 ) -> None:
     """Review entries of the zoo: card, source, bindings, weights, samples; all without NAME.
 
-    Each line says ok, failed, or not checked and why. Exits 1 if anything failed.
+    Each line says ok, failed, or not checked and why. Exits 1 if anything failed, or a NAME is
+    none.
     """
     from linnet.cli.review import review
+    from linnet.cli.subject import find_model
+    from linnet.errors import CardError
     from linnet.nest import registry
 
+    for name in names:
+        with contextlib.suppress(CardError):  # a finding of its own
+            find_model(name)
     findings: list[Finding] = []
     for name in names or registry.names():
         for finding in review(name, console, download=download):

@@ -78,11 +78,22 @@ def assignments(pairs: tuple[tuple[str, Any], ...], option_name: str) -> dict[st
 
 @contextmanager
 def usage() -> Iterator[None]:
-    """Make a UsageError about the value of an option what click knows as one: exit 2."""
+    """Make a UsageError about the value of an option what click knows as one: exit 2. A message
+    that begins with the name of a parameter begins with that of the option then."""
     try:
         yield
     except UsageError as error:
-        raise click.UsageError(error.message, click.get_current_context(silent=True)) from None
+        context = click.get_current_context(silent=True)
+        raise click.UsageError(_by_option(error.message, context), context) from None
+
+
+def _by_option(message: str, context: click.Context | None) -> str:
+    name, space, rest = message.partition(" ")
+    for parameter in () if context is None else context.command.params:
+        long = [opt for opt in parameter.opts if opt.startswith("--")]
+        if name in {opt.removeprefix("--").replace("-", "_") for opt in long}:
+            return f"{long[0]}{space}{rest}"
+    return message
 
 
 def common(function: F) -> F:

@@ -10,6 +10,7 @@ import click
 
 from linnet.cli.options import HELP, common, json_option, option, target_options, usage
 from linnet.cli.terminal import Console
+from linnet.errors import UsageError
 
 
 @click.command(context_settings=HELP, short_help="Time the steps of an entry.")
@@ -64,9 +65,15 @@ def profile(
     they hold, for any target a compiler is there for.
     """
     from linnet.bench import profile as module
-    from linnet.cli.subject import find_model
+    from linnet.cli.subject import find
 
-    card = find_model(model)
+    card = find(model).card
+    if card is None:
+        raise UsageError(
+            f"{model} has no card, and a profile needs one for the sizes and the weights",
+            help=f"`linnet explain {model}` shows the steps; a folder with a card, or a name of "
+            "the zoo, can be timed",
+        )
     if loops:
         for line in _loops(card.file, target, numerics, cpus):
             console.line(line)

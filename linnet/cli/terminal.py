@@ -14,6 +14,15 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 RED, YELLOW, CYAN, BOLD = "31", "33", "36", "1"
+STDOUT = "stdout"
+"""The name by which errors of writing call the standard output."""
+
+# What stands in for characters of diagnostics in an encoding that has none of them. Before the
+# code of a line everything keeps its width, so that the marks below stay where they belong.
+_PLAIN = {
+    **{"┌": "-", "├": "-", "─": "-", "│": "|", "┆": ":"},
+    **{"│ …": "| ~", "…": "...", "×": "x", "µ": "u", "–": "-", "—": "-", "≤": "<=", "≥": ">="},
+}
 _CLEAR_LINE = "\r\x1b[K"
 
 
@@ -29,18 +38,25 @@ class Console:
     # Results.
 
     def out(self, text: str) -> None:
-        """Write to stdout as it is, at once. Raises BrokenPipeError when nobody reads."""
+        """Write to stdout as it is, at once. Raises BrokenPipeError when nobody reads, another
+        OSError with the name `STDOUT` when it takes no more."""
         if not text or sys.stdout is None:
             return
         self._hide_status()
         # Before the text is out: an interrupt may come while it is being written.
         self._line_open = not text.endswith("\n")
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            self._line_open = False
+            raise OSError(error.errno, error.strerror, STDOUT) from None
 
     def line(self, text: str = "") -> None:
         """Write a line to stdout."""
-        self.out(f"{text}\n")
+        self.out(f"{plain(text, sys.stdout)}\n")
 
     def end_line(self) -> None:
         """Finish the line that stdout stands in, if it does."""
@@ -75,7 +91,7 @@ class Console:
             return
         self._hide_status()
         with contextlib.suppress(BrokenPipeError):
-            sys.stderr.write(f"{text}\n")
+            sys.stderr.write(f"{plain(text, sys.stderr)}\n")
             sys.stderr.flush()
 
     @property
@@ -112,6 +128,16 @@ class Console:
             self._status = ""
             sys.stderr.write(_CLEAR_LINE)
             sys.stderr.flush()
+
+
+def plain(text: str, stream: TextIO | None) -> str:
+    """`text` as `stream` can show it: drawn in ASCII where its encoding has no better."""
+    try:
+        text.encode(getattr(stream, "encoding", None) or "utf-8", "surrogateescape")
+    except (UnicodeEncodeError, LookupError):
+        for char in sorted(_PLAIN, key=len, reverse=True):
+            text = text.replace(char, _PLAIN[char])
+    return text
 
 
 def is_terminal(stream: TextIO | None) -> bool:

@@ -184,7 +184,8 @@ class Card:
             ("license", self.about.license),
             ("family", self.about.family),
             ("tags", ", ".join(self.about.tags)),
-            ("link", self.links.huggingface),
+            # Without weights from there, that page is about a relative and not about this.
+            ("link" if self.weights.repo else "see also", self.links.huggingface),
             ("source", str(self.source.path)),
             ("entry", self.source.entry),
             ("generics", ", ".join(f"{k} = {v}" for k, v in self.generics.items())),

@@ -106,7 +106,7 @@ def test_a_profile_is_a_table() -> None:
     result = run("profile", EMBEDDED, "--calls", "2", "-t", "1")
     assert result.exit_code == 0
     assert "blocks.{i}.mlp.c_fc" in result.stdout
-    assert "of its limit" in result.stdout
+    assert "times its limit" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -71,9 +71,11 @@ def test_a_library_and_an_object(run: Run, tmp_path: Path) -> None:
 
 def test_without_a_destination_the_cache_has_it(run: Run, cache: Path) -> None:
     result = run("compile", EMBEDDED, "--entry", "decode", "--target", "scalar")
-    folder = Path(result.stdout.strip())
-    assert folder.is_relative_to(cache)
-    assert (folder / "unit.so").is_file()
+    library = Path(result.stdout.strip())
+    assert library.is_relative_to(cache)
+    assert library.name == "unit.so"
+    assert library.is_file()
+    assert "this is in the cache" in result.stderr
 
 
 @pytest.mark.parametrize(

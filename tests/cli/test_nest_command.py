@@ -181,3 +181,15 @@ def test_samples_are_brought_up_to_date(
     file.write_text(json.dumps([right | {"output": "", "agreeing_prefix": 0}]))
     assert run("nest", "samples", "--update", str(tales)).exit_code == 0
     assert json.loads(file.read_text()) == [right]
+
+
+def test_an_unknown_name_is_one_error(run: Run) -> None:
+    result = run("nest", "check", "gpt3")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: there is no model 'gpt3'; did you mean 'gpt2'?")
+
+
+def test_a_page_of_a_relative_is_called_so(run: Run) -> None:
+    assert "  see also  https://" in run("nest", "show", EMBEDDED).stdout
+    assert "  link      https://" in run("nest", "show", "gpt2").stdout
