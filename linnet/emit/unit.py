@@ -16,8 +16,8 @@ from linnet.emit.kernels import Epilogue, render_kernel
 from linnet.emit.loops import loop_function, loop_key, loop_sizes
 from linnet.emit.names import Names, identifier, wrapped
 from linnet.emit.scalars import scalar_text
-from linnet.ir.expr import DimConst, walk
-from linnet.ir.node import Origin
+from linnet.ir.expr import DimConst, Load, Reduce, walk
+from linnet.ir.node import MapAttrs, Node, Origin
 from linnet.plan.build import entry_facts
 from linnet.plan.memory import aligned
 from linnet.plan.types import (
@@ -386,11 +386,21 @@ def _comment(step: Step, frame: _Frame) -> str:
     elif isinstance(step, WhileStep):
         what = f"while, carrying {', '.join(frame.name(view.buffer) for view in step.carried)}"
     else:
-        what += "a loop"
+        what += _loop_kind(step.node)
     if origin is None:
         return what
     left = f"{origin.path}: {what}" if origin.path else what
     return f"{left.ljust(COLUMN - 30)}  {origin.file}:{origin.line}"
+
+
+def _loop_kind(node: Node) -> str:
+    """What a loop does, in a word or two."""
+    if not isinstance(node.attrs, MapAttrs):
+        return "a loop"
+    if isinstance(node.attrs.body, Load):
+        return "copy"
+    reduces = any(isinstance(expr, Reduce) for expr in walk(node.attrs.body))
+    return "reduction" if reduces else "elementwise loop"
 
 
 def _entry_head(plan: EntryPlan) -> list[str]:

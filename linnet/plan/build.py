@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from linnet.dims import Dim, Facts, Sym
-from linnet.ir.expr import Load, Reduce, walk
+from linnet.ir.expr import Apply, Load, Reduce, walk
 from linnet.ir.node import (
     CallAttrs,
     Function,
@@ -477,7 +477,7 @@ class _Planner:
     # --- buffers ------------------------------------------------------------------------
 
     def _buffer(self, node: Node, space: Space, name: str | None = None, index: int = -1) -> Buffer:
-        wanted = name or (node.origin.name if node.origin is not None else "") or node.op.value
+        wanted = name or (node.origin.name if node.origin is not None else "") or _by_content(node)
         return Buffer(
             self._unique(wanted), space, node.type.dtype, node.type.dims, index, node.origin
         )
@@ -564,3 +564,17 @@ def _read_by(argument: Argument) -> tuple[View, ...]:
         case ScalarArgument(operands=operands):
             return operands
     return ()
+
+
+def _by_content(node: Node) -> str:
+    """A name for a value that the source gives none: after what is done last to make it."""
+    if not isinstance(node.attrs, MapAttrs):
+        return node.op.value
+    match node.attrs.body:
+        case Apply(fn=fn):
+            return fn
+        case Reduce(kind=kind):
+            return kind
+        case Load():
+            return "copy"
+    return "value"

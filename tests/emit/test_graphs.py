@@ -222,4 +222,4 @@ def test_the_c_of_a_loop_is_short_and_has_no_dead_code() -> None:
     body = c[c.index("struct linnet_call {") :]
     assert "ln_exp_f32(" in body
     assert "ln_tanh" not in c
-    assert re.search(r"out\[i \* 8 \+ j\] = map_1\[i \* 8 \+ j\] / t0", body)
+    assert re.search(r"out\[i \* 8 \+ j\] = exp_\[i \* 8 \+ j\] / t0", body)

@@ -103,7 +103,7 @@ static void step_steps(struct worker *w, void *arg) {
     kernel_linear_row_1_48_100_gelu(alone, x, weight_packed, bias, gelu);
     sync(alone);
 
-    // seen = a loop                                               golden.linnet:14
+    // seen = elementwise loop                                     golden.linnet:14
     loop_total(seen, x, seen);
   }
 }
@@ -119,7 +119,7 @@ static void scores_steps(struct worker *w, void *arg) {
   const float *const x = call->inputs[0];  // f32[S, 48]
   float *const largest = call->results[0];  // f32[S]
 
-  // largest = a loop                                            golden.linnet:20
+  // largest = reduction                                         golden.linnet:20
   loop_largest(w, S, x, largest);
 }
 
