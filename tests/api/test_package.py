@@ -21,7 +21,7 @@ def test_public_names() -> None:
     }
     assert sorted(PUBLIC | kinds) == linnet.__all__
     assert all(getattr(linnet, name) is not None for name in linnet.__all__)
-    assert set(linnet.__all__) <= set(dir(linnet))
+    assert dir(linnet) == linnet.__all__
 
 
 def test_one_version() -> None:

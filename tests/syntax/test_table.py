@@ -106,3 +106,11 @@ def test_a_warm_start_does_not_import_lark() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("False\n", "")
+
+
+def test_the_cache_folder_may_begin_with_a_tilde(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("LINNET_CACHE", "~/kept")
+    assert tables._cache_file("g").parent == tmp_path / "kept" / "grammar"
