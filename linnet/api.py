@@ -58,11 +58,14 @@ def compile(
     Raises SourceError with the diagnostics if the file does not check, UsageError for arguments
     that do not fit it, ToolchainError if there is no C compiler that works.
     """
+    names = (entries,) if isinstance(entries, str) else entries or ()
+    if not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
+        raise UsageError(f"entries = {entries!r}: it must be a name or a list of names")
     request = driver.Request(
         source=_source_file(source),
         root=root,
         generics=_values(generics, "generics"),
-        entries=(entries,) if isinstance(entries, str) else tuple(entries or ()),
+        entries=tuple(names),
         target=target,
         numerics=numerics,
         bind=_values(bind, "bind"),
@@ -171,6 +174,8 @@ class Unit:
         Raises CheckpointError, which lists every tensor that is missing or does not fit, and
         UsageError or CardError for the arguments themselves.
         """
+        if not isinstance(strict, bool):
+            raise UsageError(f"strict = {strict!r}: it must be true or false")
         source, where = self._source(weights)
         paths = [parameter.path for parameter in self._parameters]
         names = tensor_names(_bindings(bindings), paths, source.tensors)
@@ -194,6 +199,8 @@ class Unit:
             raise UsageError(
                 f"weights must be arrays by name or the path of a checkpoint, not {weights!r}"
             )
+        if not os.fspath(weights):
+            raise UsageError("weights: the path of the checkpoint is empty")
         return open_checkpoint(Path(weights)), os.fspath(weights)
 
     def _check_names(self, weights: Mapping[str, ArrayLike], names: Mapping[str, str]) -> None:
@@ -297,8 +304,8 @@ class Program:
 
         Raises UsageError, DTypeError or ShapeError before anything runs.
         """
-        if entry not in self._bound.entries:
-            raise UsageError(f"no entry {entry!r}{did_you_mean(entry, self._bound.entries)}")
+        if not isinstance(entry, str) or entry not in self._bound.entries:
+            raise UsageError(f"no entry {entry!r}{did_you_mean(str(entry), self._bound.entries)}")
         inputs, sizes = _arguments(self._bound.entries[entry], args, named)
         return self._bound.call(entry, inputs, sizes)
 
@@ -339,6 +346,10 @@ def _bindings(given: Mapping[str, str] | str | os.PathLike[str] | None) -> Bindi
         return None
     if isinstance(given, Mapping):
         return checked_bindings(given, "bindings")
+    if not isinstance(given, str | os.PathLike):
+        raise UsageError(
+            f"bindings must be tensor names by path, or a JSON file of them, not {given!r}"
+        )
     return load_bindings(Path(given))
 
 

@@ -160,8 +160,8 @@ class Model:
         Raises UsageError for a wrong number of arguments or an unknown name, and what the
         program's boundary raises: ShapeError, DTypeError.
         """
-        if entry not in self._entries:
-            hint = did_you_mean(entry, self._entries)
+        if not isinstance(entry, str) or entry not in self._entries:
+            hint = did_you_mean(str(entry), self._entries)
             raise UsageError(f"{self.name} has no entry {entry!r}{hint}")
         inputs, sizes = self._arguments(entry, args, kwargs)
         with self._lock:

@@ -172,8 +172,9 @@ class Program:
         with self._lock:
             zeros, address = self._state(path)
             try:
-                array = np.asarray(value, zeros.dtype)
-            except (TypeError, ValueError, OverflowError) as error:
+                with np.errstate(over="raise"):
+                    array = np.asarray(value, zeros.dtype)
+            except (TypeError, ValueError, ArithmeticError) as error:
                 raise UsageError(f"state `{path}` holds {zeros.dtype}: {error}") from None
             if array.shape != zeros.shape:
                 raise ShapeError(
@@ -182,7 +183,7 @@ class Program:
             self._open().write(address, np.ascontiguousarray(array))
 
     def _state(self, path: str) -> tuple[Array, int]:
-        if path not in self._states:
+        if not isinstance(path, str) or path not in self._states:
             raise UsageError(f"no state `{path}`; there are {', '.join(self._states) or 'none'}")
         return self._states[path]
 

@@ -87,6 +87,8 @@ def test_what_is_no_source(source: object, message: str) -> None:
     [
         ({"generics": 5}, "generics = 5: it must be a dictionary"),
         ({"generics": [("N", 3)]}, "generics = .* must be a dictionary"),
+        ({"generics": {"N": 3}, "entries": 5}, "entries = 5"),
+        ({"generics": {"N": 3}, "entries": [5]}, "entries = .5."),
         ({"generics": {5: 3}}, "generics: 5 is no name"),
         ({"generics": {"N": 3}, "bind": 5}, "bind = 5"),
         ({}, r'needs a value for `N`\nhelp: .*generics=\{"N": …\}, or --generic N=…'),
@@ -189,6 +191,11 @@ def test_unknown_names(unit: linnet.Unit) -> None:
     program = unit.bind({"weight": WEIGHT})
     with pytest.raises(linnet.UsageError, match="did you mean 'add'"):
         program.call("ad")
+    with pytest.raises(linnet.UsageError, match="no entry 5"):
+        program.call(5)  # type: ignore[arg-type]
+    for value in ("ab", [1e39] * 3, {}):
+        with pytest.raises(linnet.UsageError, match="`total` holds float32"):
+            program.set_state("total", value)  # type: ignore[arg-type]
     with pytest.raises(AttributeError, match="did you mean 'add'"):
         program.ad  # noqa: B018 -- the look-up is the test
     with pytest.raises(linnet.UsageError, match="no state `seen`"):
@@ -200,6 +207,8 @@ def test_unknown_names(unit: linnet.Unit) -> None:
     [
         (3, None, linnet.UsageError, "weights must be"),
         ({"weight": [[1], [2, 3]]}, None, linnet.UsageError, "'weight' is no array"),
+        ("", None, linnet.UsageError, "is empty"),
+        ({"weight": WEIGHT}, 5, linnet.UsageError, "bindings must be .* not 5"),
         ({5: WEIGHT}, None, linnet.UsageError, "5 is no name"),
         ({"weight": WEIGHT, "bais": BIAS}, None, linnet.UsageError, "'bais'; did you mean 'bias'"),
         ({"weight": ["a"] * 3}, None, linnet.UsageError, "holds no numbers"),
