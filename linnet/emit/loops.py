@@ -10,7 +10,7 @@ claimed chunk is some rows, or a piece of the last axis when there is only one.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Set
 from dataclasses import dataclass, field
 
 from linnet.dims import Dim, Facts, Sym, is_positive
@@ -29,12 +29,15 @@ from linnet.ir.expr import (
     walk,
 )
 from linnet.passes.bounds import inside
+from linnet.passes.guards import guards
 from linnet.passes.share import expr_key
 from linnet.plan.types import LoopStep, View
 from linnet.plan.views import ONE, ZERO, product
 
 CHUNK = 2048
 """Elements a thread takes at a time, so that claiming costs nothing beside them."""
+
+WIDTH = 98
 
 LONG = 60
 """Characters from which on an expression gets a line of its own."""
@@ -112,6 +115,8 @@ class _Writer:
         self.depth: dict[int, int] = {id(self.root): 0}
         self.free: dict[int, frozenset[Index]] = {}
         self.texts: dict[int, str] = {}
+        self.guards = guards(step.body)
+        self.pinned: dict[int, set[int]] = {}
         self.temporaries = 0
 
     def text(self) -> str:
@@ -126,7 +131,8 @@ class _Writer:
         at = tuple(IndexRef("i64", index) for index in step.indices)
         target = f"{self.result}[{self._offset(step.writes, at)}]"
         value = spell.store(self.texts[id(step.body)], step.writes.buffer.dtype)
-        self._block(frozenset(step.indices)).tail.append(f"{target} = {value};")
+        block = self._block(frozenset(step.indices))
+        block.tail += _assignment(target, value, WIDTH - 2 * (self.depth[id(block)] + 1))
         return "\n".join([self._head(), *self.root.print(1), "}"])
 
     def _head(self) -> str:
@@ -154,7 +160,7 @@ class _Writer:
         if grain == 1:
             body = self._open(self.root, "for (int64_t row; (row = claim(w, rows)) >= 0;)")
         else:
-            chunks = f"(rows + {grain - 1}) / {grain}"
+            chunks = _chunks(rows, grain, "rows")
             claim = self._open(self.root, f"for (int64_t c; (c = claim(w, {chunks})) >= 0;)")
             claim.lines.append(f"const int64_t hi = ln_min_i64(rows, (c + 1) * {grain});")
             body = self._open(claim, f"for (int64_t row = c * {grain}; row < hi; ++row)")
@@ -180,7 +186,7 @@ class _Writer:
             self.root.lines.append(f"const int64_t {self._index_name(index)} = 0;")
             self.block_of[index] = self.root
         size, name = spell.size(last.domain), self._index_name(last)
-        chunks = f"({size} + {CHUNK - 1}) / {CHUNK}"
+        chunks = _chunks(last.domain)
         claim = self._open(self.root, f"for (int64_t c; (c = claim(w, {chunks})) >= 0;)")
         claim.lines.append(f"const int64_t hi = ln_min_i64({size}, (c + 1) * {CHUNK});")
         head = f"for (int64_t {name} = c * {CHUNK}; {name} < hi; ++{name})"
@@ -259,9 +265,29 @@ class _Writer:
         for expr in order:
             text = self._reduce(expr) if isinstance(expr, Reduce) else self._spell(expr)
             home = self._home(expr)
-            if _keeps_name(expr, text, uses[id(expr)], home):
+            stays = self._must_stay(expr) or expr is self.step.body
+            if not stays and _keeps_name(expr, text, uses[id(expr)], home):
                 text = self._temporary(expr.dtype, text, home)
             self.texts[id(expr)] = text
+
+    def _must_stay(self, expr: Expr) -> bool:
+        """Whether a value may only be computed where it stands: on a side of a select (by id in
+        `pinned`) whose condition keeps a load in it inside its axis."""
+        pins = self.pinned.setdefault(id(expr), set())
+        for child in children(expr):
+            pins |= self.pinned[id(child)]
+        pins.discard(id(expr))
+        return bool(pins)
+
+    def _is_inside(self, load: Load, position: Expr, dim: Dim) -> bool:
+        """Whether a position needs no clamp. A load that owes that to a guard is pinned."""
+        if inside(position, dim, self.facts):
+            return True
+        guard = self.guards.get(id(load))
+        if guard is None or not inside(position, dim, self.facts, guard.bounds):
+            return False
+        self.pinned.setdefault(id(load), set()).add(id(guard.select))
+        return True
 
     def _home(self, expr: Expr) -> _Block:
         return self._block(self.free[id(expr)])
@@ -277,10 +303,7 @@ class _Writer:
             case Const(value=value):
                 return spell.constant(value, expr.dtype)
             case DimConst(dim=dim):
-                text = spell.factor(spell.size(dim))
-                if dim.is_const and expr.dtype == "i64":
-                    return text
-                return spell.cast(f"(int64_t){text}", "i64", expr.dtype)
+                return spell.cast(spell.factor(spell.size(dim)), "i64", expr.dtype)
             case IndexRef(index=index):
                 return self._index_name(index)
             case Load(operand=operand, at=at):
@@ -292,29 +315,33 @@ class _Writer:
 
     def _load(self, expr: Load, operand: int, at: tuple[Expr, ...]) -> str:
         view = self.step.operands[operand]
-        empty = [
-            dim
+        clamped = [
+            (position, dim)
             for dim, position in zip(view.dims, at, strict=True)
-            if not inside(position, dim, self.facts) and not is_positive(dim, self.facts)
+            if not self._is_inside(expr, position, dim)
         ]
-        element = f"{self.pointers[operand]}[{self._offset(view, at)}]"
+        outside = {id(position) for position, _ in clamped}
+        element = f"{self.pointers[operand]}[{self._offset(view, at, outside)}]"
         text = spell.load(element, view.buffer.dtype)
-        for dim in empty:
-            text = f"({spell.factor(spell.size(dim))} > 0 ? {text} : 0)"
-        return text
+        sizes = dict.fromkeys(dim for _, dim in clamped if not is_positive(dim, self.facts))
+        if not sizes:
+            return text
+        some = " && ".join(f"{spell.factor(spell.size(dim))} > 0" for dim in sizes)
+        return f"({some} ? {text} : 0)"
 
-    def _offset(self, view: View, at: tuple[Expr, ...]) -> str:
+    def _offset(self, view: View, at: tuple[Expr, ...], outside: Set[int] = frozenset()) -> str:
+        """Where the element at `at` is; positions in `outside` (by id) are clamped first."""
         fixed = ZERO
         terms: list[str] = []
         for position, dim, stride in zip(at, view.dims, view.strides, strict=True):
             if stride == ZERO or dim == ONE:
                 continue
-            if isinstance(position, DimConst | Const) and inside(position, dim, self.facts):
+            if isinstance(position, DimConst | Const) and id(position) not in outside:
                 start = position.dim if isinstance(position, DimConst) else int(position.value)
                 fixed = fixed + stride * start
                 continue
             text = self.texts.get(id(position)) or self._spell(position)
-            if not inside(position, dim, self.facts):
+            if id(position) in outside:
                 text = f"ln_index({spell.bare(text)}, {spell.size(dim)})"
             step = spell.factor(spell.size(stride))
             terms.append(spell.bare(text) if stride == ONE else f"{spell.factor(text)} * {step}")
@@ -333,6 +360,19 @@ class _Writer:
         last.tail.append(f"{name} = {spell.bare(step)};")
         outer.lines.append(first)
         return name
+
+
+def _assignment(target: str, value: str, room: int) -> list[str]:
+    """A statement, on two lines where one has no room."""
+    whole = f"{target} = {value};"
+    return [whole] if len(whole) <= room else [f"{target} =", f"    {value};"]
+
+
+def _chunks(count: Dim, grain: int = CHUNK, name: str = "") -> str:
+    """How many pieces of `grain` there are in `count`, which may have a name."""
+    if count.is_const:
+        return str(-(-count.value // grain))
+    return f"({name or spell.size(count)} + {grain - 1}) / {grain}"
 
 
 def _keeps_name(expr: Expr, text: str, uses: list[_Block], home: _Block) -> bool:

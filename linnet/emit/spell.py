@@ -7,6 +7,7 @@ live in memory as uint16_t and in expressions as floats that are already rounded
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from linnet.dims.expr import Atom
 from linnet.emit.names import identifier
 from linnet.ir.ops import FLOAT_SIZES, INT_SIZES
 
+_CALL = re.compile(r"\w*\(.*\)")
 HALVES = ("f16", "bf16")
 _INTEGERS = {
     **{f"i{8 * n}": f"int{8 * n}_t" for n in (1, 2, 4, 8)},
@@ -109,7 +111,8 @@ def size(dim: Dim) -> str:
 
 def factor(text: str) -> str:
     """`text` safe as a factor of a product."""
-    return f"({text})" if " " in text or text.startswith("-") else text
+    whole = _CALL.fullmatch(text) is not None and _closes_at_end(text)
+    return text if whole or (" " not in text and not text.startswith("-")) else f"({text})"
 
 
 def _atom(atom: Atom) -> str:
@@ -241,11 +244,14 @@ def _listed(args: list[str]) -> str:
 
 def bare(text: str) -> str:
     """`text` without its outer parentheses, where they are a pair."""
-    if not (text.startswith("(") and text.endswith(")")):
-        return text
+    return text[1:-1] if text.startswith("(") and _closes_at_end(text) else text
+
+
+def _closes_at_end(text: str) -> bool:
+    """Whether the first parenthesis of `text` is closed by its last character."""
     depth = 0
     for position, character in enumerate(text):
         depth += (character == "(") - (character == ")")
-        if depth == 0 and position < len(text) - 1:
-            return text
-    return text[1:-1]
+        if depth == 0 and character == ")":
+            return position == len(text) - 1
+    return False

@@ -7,10 +7,11 @@ since a loop over nothing reads nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from linnet.dims import Dim, Facts, is_nonnegative
-from linnet.ir.expr import Apply, Const, DimConst, Expr, IndexRef
+from linnet.ir.expr import Apply, Const, DimConst, Expr, Index, IndexRef
 
 
 @dataclass(frozen=True)
@@ -22,25 +23,39 @@ class Interval:
 
 
 UNKNOWN = Interval(None, None)
+Known = Mapping[Index, Interval]
+"""Bounds of loop variables that hold at some place, beside those of their domains."""
 
 
-def interval(expr: Expr) -> Interval:
+def interval(expr: Expr, known: Known | None = None) -> Interval:
     """Bounds of an i64 position. Reads through sums, differences and constant factors."""
     match expr:
         case IndexRef(index=index):
-            return Interval(Dim.const(0), index.domain - 1)
+            here = (known or {}).get(index, UNKNOWN)
+            return Interval(
+                Dim.const(0) if here.low is None else here.low,
+                index.domain - 1 if here.high is None else here.high,
+            )
         case DimConst(dim=dim) if expr.dtype == "i64":
             return Interval(dim, dim)
         case Const(value=int() as value) if expr.dtype == "i64":
             return Interval(Dim.const(value), Dim.const(value))
         case Apply(fn="add", args=(a, b)) if expr.dtype == "i64":
-            x, y = interval(a), interval(b)
+            x, y = interval(a, known), interval(b, known)
             return Interval(_sum(x.low, y.low), _sum(x.high, y.high))
         case Apply(fn="sub", args=(a, b)) if expr.dtype == "i64":
-            x, y = interval(a), interval(b)
+            x, y = interval(a, known), interval(b, known)
             return Interval(_sum(x.low, _minus(y.high)), _sum(x.high, _minus(y.low)))
         case Apply(fn="mul", args=(a, b)) if expr.dtype == "i64":
-            return _product(interval(a), interval(b))
+            return _product(interval(a, known), interval(b, known))
+        case Apply(fn="min", args=(a, b)) if expr.dtype == "i64":
+            x, y = interval(a, known), interval(b, known)
+            low = x.low.minimum(y.low) if x.low is not None and y.low is not None else None
+            return Interval(low, x.high if y.high is None else y.high)
+        case Apply(fn="max", args=(a, b)) if expr.dtype == "i64":
+            x, y = interval(a, known), interval(b, known)
+            high = x.high.maximum(y.high) if x.high is not None and y.high is not None else None
+            return Interval(x.low if y.low is None else y.low, high)
     return UNKNOWN
 
 
@@ -65,11 +80,11 @@ def _product(x: Interval, y: Interval) -> Interval:
     return UNKNOWN
 
 
-def inside(position: Expr, axis: Dim, facts: Facts) -> bool:
+def inside(position: Expr, axis: Dim, facts: Facts, known: Known | None = None) -> bool:
     """Whether `position` provably lies in 0 .. axis - 1, so that no clamp is needed."""
     if isinstance(position, IndexRef) and position.index.domain == axis:
         return True
-    bounds = interval(position)
+    bounds = interval(position, known)
     if bounds.low is None or bounds.high is None:
         return False
     return is_nonnegative(bounds.low, facts) and is_nonnegative(axis - 1 - bounds.high, facts)

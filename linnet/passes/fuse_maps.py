@@ -19,6 +19,7 @@ from linnet.dims import Dim, Facts, is_positive
 from linnet.ir.expr import Apply, Const, DimConst, Expr, IndexRef, Load, Reduce, walk
 from linnet.ir.node import Graph, MapAttrs, Node, toposort
 from linnet.passes.bounds import inside
+from linnet.passes.guards import Guard, guards
 from linnet.passes.rewrite import rewrite_expr, substitute
 
 _CHEAP = frozenset({"cast", "add", "sub", "mul", "min", "max", "lt", "le", "gt", "ge", "eq", "ne"})
@@ -76,6 +77,8 @@ def _fuse(node: Node, uses: Counter[int], facts: Facts) -> Node:
             args.append(arg)
         return place[id(arg)]
 
+    known = guards(node.attrs.body)
+
     def rule(expr: Expr) -> Expr:
         if not isinstance(expr, Load):
             return expr
@@ -83,18 +86,27 @@ def _fuse(node: Node, uses: Counter[int], facts: Facts) -> Node:
         if expr.operand not in inlined:
             return dataclasses.replace(expr, operand=operand(arg))
         assert isinstance(arg.attrs, MapAttrs)
-        return _element(arg, arg.attrs, expr, operand, facts)
+        return _element(arg, arg.attrs, expr, operand, facts, known.get(id(expr)))
 
     body = rewrite_expr(node.attrs.body, rule)
     attrs = MapAttrs(node.attrs.indices, body)
     return dataclasses.replace(node, args=tuple(args), attrs=attrs)
 
 
-def _element(producer: Node, attrs: MapAttrs, load: Load, operand: object, facts: Facts) -> Expr:
-    """The producer's element at `load.at`, over the operands of the fused map."""
+def _element(
+    producer: Node,
+    attrs: MapAttrs,
+    load: Load,
+    operand: object,
+    facts: Facts,
+    guard: Guard | None,
+) -> Expr:
+    """The producer's element at `load.at`, over the operands of the fused map. Where a guard
+    keeps the position inside, what is read outside is never used."""
     assert callable(operand)
+    bounds = guard.bounds if guard is not None else None
     at = [
-        position if inside(position, dim, facts) else clamped(position, dim)
+        position if inside(position, dim, facts, bounds) else clamped(position, dim)
         for position, dim in zip(load.at, producer.type.dims, strict=True)
     ]
     body = substitute(attrs.body, dict(zip(attrs.indices, at, strict=True)))

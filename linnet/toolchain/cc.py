@@ -45,6 +45,7 @@ BASE_FLAGS: tuple[str, ...] = (
     "-ffp-contract=off",  # a fused multiply-add is written where it is meant
     "-fno-math-errno",  # square roots become one instruction; no result changes
     "-fno-trapping-math",
+    "-fwrapv",  # integers wrap, as the language says; without it their overflow is undefined
     "-fPIC",
     "-fvisibility=hidden",
     "-pthread",
