@@ -18,16 +18,16 @@ class Op(enum.Enum):
     """Kinds of tensor-valued nodes."""
 
     # leaves
-    INPUT = "input"      # an entry parameter
-    PARAM = "param"      # a weight (param or buffer member), by path
-    STATE = "state"      # the value a state member has when the entry starts
-    ARG = "arg"          # a parameter of an op's body
+    INPUT = "input"  # an entry parameter
+    PARAM = "param"  # a weight (param or buffer member), by path
+    STATE = "state"  # the value a state member has when the entry starts
+    ARG = "arg"  # a parameter of an op's body
     # values
-    MAP = "map"          # each element is one scalar expression of its position
+    MAP = "map"  # each element is one scalar expression of its position
     RESHAPE = "reshape"  # the same elements in row-major order under other dims
-    CALL = "call"        # an op of the library or the user, with its body as a Function
-    LOOP = "loop"        # `while`: carried values, a condition and a body (two Functions)
-    GET = "get"          # one of the values of a LOOP
+    CALL = "call"  # an op of the library or the user, with its body as a Function
+    LOOP = "loop"  # `while`: carried values, a condition and a body (two Functions)
+    GET = "get"  # one of the values of a LOOP
 
 
 class Kind(enum.Enum):
@@ -61,8 +61,8 @@ FUNCTIONS: dict[str, Fn] = {
         *(Fn(n, 2, Kind.INTEGER) for n in ("shl", "shr")),
         *(Fn(n, 2, Kind.COMPARE) for n in ("eq", "ne", "lt", "le", "gt", "ge")),
         Fn("not", 1, Kind.LOGIC),
-        Fn("select", 3, Kind.SPECIAL),   # (bool, T, T) -> T; only the chosen side is defined
-        Fn("cast", 1, Kind.SPECIAL),     # any dtype to any dtype, rules of language section 19
+        Fn("select", 3, Kind.SPECIAL),  # (bool, T, T) -> T; only the chosen side is defined
+        Fn("cast", 1, Kind.SPECIAL),  # any dtype to any dtype, rules of language section 19
     )
 }
 """`div` and `mod` on integers truncate toward zero and give 0 for a zero divisor; `min` and

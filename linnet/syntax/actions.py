@@ -362,9 +362,7 @@ class Actions:
     def on_member_assign(self, v: Values) -> tree.MemberAssign:
         target: tree.Expr = self.on_name(v)
         for part in v[2]:
-            target = tree.Attribute(
-                self.span(v[0], part), target, part.text, self.token_span(part)
-            )
+            target = tree.Attribute(self.span(v[0], part), target, part.text, self.token_span(part))
         assert isinstance(target, tree.Attribute)
         return tree.MemberAssign(self.span(v[0], v[4]), target, v[4])
 
