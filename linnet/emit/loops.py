@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Set
 from dataclasses import dataclass, field
 
-from linnet.dims import Dim, Facts, Sym, is_positive
+from linnet.dims import Dim, Facts, Sym, is_nonnegative, is_positive
 from linnet.emit import spell
 from linnet.emit.names import Names, identifier, wrapped
 from linnet.ir.expr import (
@@ -32,7 +32,7 @@ from linnet.passes.bounds import inside
 from linnet.passes.guards import guards
 from linnet.passes.share import expr_key
 from linnet.plan.types import LoopStep, View
-from linnet.plan.views import ONE, ZERO, product
+from linnet.plan.views import ONE, ZERO, affine, product
 
 CHUNK = 2048
 """Elements a thread takes at a time, so that claiming costs nothing beside them."""
@@ -115,7 +115,10 @@ class _Writer:
         self.depth: dict[int, int] = {id(self.root): 0}
         self.free: dict[int, frozenset[Index]] = {}
         self.texts: dict[int, str] = {}
-        self.guards = guards(step.body)
+        self.guards = {
+            key: guard for key, guard in guards(step.body).items() if self._goes_forward(key)
+        }
+        self.on_a_side = _loads_on_sides(step.body)
         self.pinned: dict[int, set[int]] = {}
         self.temporaries = 0
 
@@ -266,9 +269,25 @@ class _Writer:
             text = self._reduce(expr) if isinstance(expr, Reduce) else self._spell(expr)
             home = self._home(expr)
             stays = self._must_stay(expr) or expr is self.step.body
-            if not stays and _keeps_name(expr, text, uses[id(expr)], home):
+            named = id(expr) in self.on_a_side or _keeps_name(expr, text, uses[id(expr)], home)
+            if named and not stays:
                 text = self._temporary(expr.dtype, text, home)
             self.texts[id(expr)] = text
+
+    def _goes_forward(self, load: int) -> bool:
+        """Whether a load (by id) walks through memory upwards, as far as can be seen. One that
+        walks backwards is never left inside a `?:`, where gcc 12 gets it wrong (-O3, AVX2: a
+        masked load of a short inner loop is not reversed)."""
+        expr = next(e for e in walk(self.step.body) if id(e) == load)
+        assert isinstance(expr, Load)
+        steps: dict[Index, Dim] = {}
+        for position, stride in zip(expr.at, self.step.operands[expr.operand].strides, strict=True):
+            found = affine(position)
+            if found is None:
+                return False
+            for index, step in found[1].items():
+                steps[index] = steps.get(index, ZERO) + step * stride
+        return all(is_nonnegative(step, self.facts) for step in steps.values())
 
     def _must_stay(self, expr: Expr) -> bool:
         """Whether a value may only be computed where it stands: on a side of a select (by id in
@@ -360,6 +379,19 @@ class _Writer:
         last.tail.append(f"{name} = {spell.bare(step)};")
         outer.lines.append(first)
         return name
+
+
+def _loads_on_sides(body: Expr) -> frozenset[int]:
+    """Loads (by id) that only a side of some select reads. They are made before it: no harm
+    comes of it, and a loop without conditional loads is one that compilers can vectorise."""
+    return frozenset(
+        id(inner)
+        for expr in walk(body)
+        if isinstance(expr, Apply) and expr.fn == "select"
+        for side in expr.args[1:]
+        for inner in walk(side)
+        if isinstance(inner, Load)
+    )
 
 
 def _assignment(target: str, value: str, room: int) -> list[str]:

@@ -84,10 +84,10 @@ def mapped(attrs: MapAttrs, operand: View, facts: Facts) -> View | None:
     for position, dim, stride in zip(body.at, operand.dims, operand.strides, strict=True):
         if not inside(position, dim, facts):
             return None
-        affine = _affine(position)
-        if affine is None:
+        found = affine(position)
+        if found is None:
             return None
-        start, steps = affine
+        start, steps = found
         offset = offset + start * stride
         for index, step in steps.items():
             if index not in strides:
@@ -97,7 +97,7 @@ def mapped(attrs: MapAttrs, operand: View, facts: Facts) -> View | None:
     return View(operand.buffer, dims, offset, tuple(strides[i] for i in attrs.indices))
 
 
-def _affine(position: Expr) -> tuple[Dim, dict[Index, Dim]] | None:
+def affine(position: Expr) -> tuple[Dim, dict[Index, Dim]] | None:
     """`position` as a start and a step for each index, if it is that simple."""
     match position:
         case IndexRef(index=index):
@@ -107,7 +107,7 @@ def _affine(position: Expr) -> tuple[Dim, dict[Index, Dim]] | None:
         case Const(value=int() as value):
             return Dim.const(value), {}
         case Apply(fn="add" | "sub" as fn, args=(a, b)):
-            left, right = _affine(a), _affine(b)
+            left, right = affine(a), affine(b)
             if left is None or right is None:
                 return None
             sign = 1 if fn == "add" else -1
@@ -116,7 +116,7 @@ def _affine(position: Expr) -> tuple[Dim, dict[Index, Dim]] | None:
                 steps[index] = steps.get(index, ZERO) + step * sign
             return left[0] + right[0] * sign, steps
         case Apply(fn="mul", args=(a, b)):
-            left, right = _affine(a), _affine(b)
+            left, right = affine(a), affine(b)
             if left is None or right is None:
                 return None
             if left[1] and right[1]:
