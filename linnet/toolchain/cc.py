@@ -46,6 +46,7 @@ BASE_FLAGS: tuple[str, ...] = (
     "-fno-math-errno",  # square roots become one instruction; no result changes
     "-fno-trapping-math",
     "-fwrapv",  # integers wrap, as the language says; without it their overflow is undefined
+    "-fno-strict-aliasing",  # one arena holds buffers of several element types, in turn
     "-fPIC",
     "-fvisibility=hidden",
     "-pthread",

@@ -26,9 +26,10 @@ from linnet.emit.kernels import render_kernel
 from linnet.resources import folder
 from linnet.targets.detect import host_machine, kernel_cpu_flags, target_rule
 from linnet.targets.target import load_target
+from linnet.toolchain.cc import BASE_FLAGS
 
 ISAS = ("scalar", "avx2", "avx512", "neon")
-BASE = ("-std=gnu11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
+BASE = tuple(flag for flag in BASE_FLAGS if flag != "-fvisibility=hidden")
 CROSS, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64"
 
 
