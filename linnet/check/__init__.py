@@ -61,11 +61,13 @@ def _check(root: Path | Source, std: Path | None, strict: bool) -> CheckResult:
 
 def root_of(program: Program, name: str | None = None) -> BlockDecl:
     """The block of the root file named `name`, or its only block with entries; where no block has
-    any, the entries of the module as if they stood in one.
+    any, the entries of the module as if they stood in one. Beside blocks with entries, those of
+    the module go by the module's name.
 
     Raises UsageError with the list of candidates when there is no such block, or several."""
     blocks = program.blocks.get(program.root_module, {})
     if name is not None:
+        blocks = blocks | {b.name: b for b in program.loose if b.name not in blocks}
         if name in blocks:
             return blocks[name]
         raise UsageError(

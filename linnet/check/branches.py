@@ -19,17 +19,13 @@ from linnet.check.operators import BOOL
 from linnet.check.patterns import bind_pattern
 from linnet.check.proofs import same_type
 from linnet.check.typed import (
-    ConstRef,
     EnumDecl,
-    EnumValue,
     If,
     MatchEnum,
     MatchOptional,
-    NoneExpr,
     Pattern,
     TExpr,
     Variable,
-    VariableRef,
 )
 from linnet.check.types import (
     CompileTimeInt,
@@ -268,8 +264,6 @@ def _match_optional(ctx: Context, node: tree.Match, subject: TExpr, type: Option
                     some = (arm, pattern, value)
             elif isinstance(arm.pattern, tree.NamePattern):
                 pattern = bind_pattern(ctx, arm.pattern, type)
-                if some is not None and pattern is not None and pattern.variable is not None:
-                    ctx.run.stands_for[pattern.variable] = NoneExpr(type, arm.pattern.span)
                 whole = (arm, pattern, ctx.value(arm.value))
             else:
                 ctx.report(
@@ -295,17 +289,16 @@ def _match_optional(ctx: Context, node: tree.Match, subject: TExpr, type: Option
     if joined is None:
         return poison(node.span)
     result, (some_body, none_body) = joined
-    used = some or whole
-    pattern = used[1] if used is not None else None
-    return MatchOptional(
-        result, node.span, subject, pattern, some_body, none_body, some_binds_whole=some is None
-    )
+    pattern = some[1] if some is not None else None
+    name = whole[1].variable if whole is not None and whole[1] is not None else None
+    return MatchOptional(result, node.span, subject, pattern, some_body, none_body, name)
 
 
 def _match_enum(ctx: Context, node: tree.Match, subject: TExpr, type: Enum) -> TExpr:
     decl = type.decl
     bodies: dict[str, tuple[tree.Arm, TExpr]] = {}
     rest: tuple[tree.Arm, TExpr] | None = None
+    whole: Variable | None = None
     fine = True
     for arm in node.arms:
         pattern = arm.pattern
@@ -336,8 +329,7 @@ def _match_enum(ctx: Context, node: tree.Match, subject: TExpr, type: Enum) -> T
                 bound = bind_pattern(ctx, pattern, type)
                 if pattern.name[0].isupper() and bound is not None:
                     ctx.run.read.add(id(bound.variable))  # W1901 says enough about it
-                if bound is not None and bound.variable is not None:
-                    _stand_for(ctx, bound.variable, subject, pattern)
+                whole = bound.variable if bound is not None else None
                 rest = (arm, ctx.value(arm.value))
     missing = [variant for variant in decl.variants if variant not in bodies]
     if rest is None and fine and missing:
@@ -349,22 +341,7 @@ def _match_enum(ctx: Context, node: tree.Match, subject: TExpr, type: Enum) -> T
     joined = join(ctx, values, node.span, "arms of `match`")
     if joined is None:
         return poison(node.span)
-    return MatchEnum(joined[0], node.span, subject, joined[1])
-
-
-def _stand_for(ctx: Context, variable: Variable, subject: TExpr, pattern: tree.NamePattern) -> None:
-    """Let the name of a catch-all arm mean the matched value, which must have no effect."""
-    if isinstance(subject, VariableRef | ConstRef | EnumValue):
-        ctx.run.stands_for[variable] = subject
-        return
-    variable.type = Error()
-    ctx.report(
-        "E2190",
-        f"`{pattern.name}` names the result of a computation inside `match`",
-        pattern.span,
-        "not supported by this compiler",
-        help="bind the value with `let` first and match the name, or write `_`",
-    )
+    return MatchEnum(joined[0], node.span, subject, joined[1], whole)
 
 
 def _suspicious(ctx: Context, pattern: tree.NamePattern, decl: EnumDecl) -> None:

@@ -51,7 +51,6 @@ class Run:
     calls: list[CallEdge] = field(default_factory=list)
     locals: list[Variable] = field(default_factory=list)
     read: set[int] = field(default_factory=set)  # ids of variables and members in use
-    stands_for: dict[Variable, TExpr] = field(default_factory=dict)  # names of catch-all arms
     errors: int = 0
     _uid: int = 0
 

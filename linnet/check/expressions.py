@@ -7,7 +7,6 @@ their literal types until a context gives them one (`fit`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from linnet.check import show
@@ -83,8 +82,6 @@ def _entity(ctx: Context, entity: Entity, name: str, span: Span) -> TExpr:
         case Variable():
             if is_poison(entity.type):
                 return poison(span)
-            if entity in ctx.run.stands_for:
-                return replace(ctx.run.stands_for[entity], span=span)
             if isinstance(entity.type, CompileTimeInt):
                 return DimValue(entity.type, span, entity.type.value)
             return VariableRef(entity.type, span, entity)

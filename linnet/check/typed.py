@@ -140,10 +140,12 @@ class Program:
         """Blocks of the root file that have entries. In a file where none has any, the entries
         that stand in no block make up one without members."""
         blocks = tuple(b for b in self.blocks.get(self.root_module, {}).values() if b.entries)
-        return blocks or self._loose_entries
+        return blocks or self.loose
 
     @cached_property
-    def _loose_entries(self) -> tuple[BlockDecl, ...]:
+    def loose(self) -> tuple[BlockDecl, ...]:
+        """The entries of the root file that stand in no block, as one block named after the
+        file's module; empty where there are none."""
         functions = self.functions.get(self.root_module, {})
         entries = {name: f for name, f in functions.items() if f.kind == "entry"}
         if not entries:
@@ -304,22 +306,24 @@ class If(TExpr):
 
 @dataclass(frozen=True, eq=False)
 class MatchOptional(TExpr):
-    """`some_pattern` is what the some-arm binds (None for `_`). A catch-all arm with a name
-    becomes both arms with that name bound to the scrutinee: see `some_binds_whole`."""
+    """`some_pattern` is what the some-arm binds (None for `_`, or where the catch-all takes it).
+    `whole` is the name of a catch-all arm, bound to the optional itself."""
 
     scrutinee: TExpr
     some_pattern: Pattern | None
     some_body: TExpr
     none_body: TExpr
-    some_binds_whole: bool = False  # the pattern binds the optional, in both arms
+    whole: Variable | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class MatchEnum(TExpr):
-    """One body a variant, in the enum's order, after catch-alls were expanded."""
+    """One body a variant, in the enum's order, after catch-alls were expanded: the variants of a
+    catch-all have the same body. `whole` is the name of the catch-all, bound to the value."""
 
     scrutinee: TExpr
     bodies: tuple[TExpr, ...]
+    whole: Variable | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ everything else still becomes a node of its own, computed once.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast as as_type
 
@@ -38,21 +38,18 @@ from linnet.dims import Dim
 from linnet.ir import build as ir
 from linnet.ir.expr import Expr
 from linnet.ir.node import Node, Origin
-from linnet.lower import arrays, calls, index, loops
+from linnet.lower import arrays, calls, choices, index, loops
 from linnet.lower.context import Context, at_site
 from linnet.lower.manifest import BlockValue, array_length
 from linnet.lower.problems import source_error, unsupported
 from linnet.lower.values import (
     ABSENT,
-    Absent,
     Array,
     ArrayValue,
     Frame,
     Value,
     View,
     dims_of,
-    dtype_of,
-    known,
     read,
 )
 
@@ -229,11 +226,11 @@ class Body:
             case t.Call():
                 return calls.call(self, expr, name)
             case t.If():
-                return self._if(expr, name)
+                return choices.if_expr(self, expr, name)
             case t.MatchOptional():
-                return self._match_optional(expr, name)
+                return choices.match_optional(self, expr, name)
             case t.MatchEnum():
-                return self._match_enum(expr, name)
+                return choices.match_enum(self, expr, name)
             case t.SelfBlock():
                 assert self.block is not None
                 return self.block
@@ -362,70 +359,3 @@ class Body:
             message = f"index {position} lies outside an array of {array.length} blocks"
             raise source_error("E2209", message, expr.span)
         return array[position.value]
-
-    # --- choices ------------------------------------------------------------------------
-
-    def _if(self, expr: t.If, name: str) -> Value:
-        condition = self.array(expr.condition)
-        number = known(condition)
-        if number is not None:
-            return self.value(expr.then if number.value else expr.otherwise, name)
-        return self._choose(condition, expr.then, expr.otherwise, self.origin(expr.span, name))
-
-    def _choose(self, condition: Array, then: t.TExpr, otherwise: t.TExpr, origin: Origin) -> Value:
-        """Both sides are computed; what one of them did to state counts only if it is taken."""
-        before = self.context.snapshot()
-        chosen = self.value(then, origin.name)
-        after_then = self.context.snapshot()
-        self.context.states = dict(before)
-        other = self.value(otherwise, origin.name)
-        self._merge_states(condition, after_then, then.span)
-        return self._merge(condition, chosen, other, origin, then.span)
-
-    def _merge_states(self, condition: Array, chosen: Mapping[str, Node], span: Span) -> None:
-        states, leaves = self.context.states, self.context.leaves
-        for path in sorted({*chosen, *states}):
-            first = chosen[path] if path in chosen else leaves[path]
-            second = states[path] if path in states else leaves[path]
-            merged = self._merge(condition, first, second, self.origin(span, path), span)
-            states[path] = as_type(Node, merged)
-
-    def _merge(
-        self, condition: Array, chosen: Value, other: Value, origin: Origin, span: Span
-    ) -> Value:
-        if chosen is other:
-            return chosen
-        if isinstance(chosen, tuple) and isinstance(other, tuple):
-            pairs = zip(chosen, other, strict=True)
-            return tuple(self._merge(condition, a, b, origin, span) for a, b in pairs)
-        if not isinstance(chosen, (Node, View)) or not isinstance(other, (Node, View)):
-            raise unsupported(
-                "a choice at run time between an optional with and without a value",
-                span,
-                "make both branches tensors, or decide by a constant",
-            )
-        return arrays.elementwise(
-            dtype_of(chosen),
-            dims_of(chosen),
-            (condition, chosen, other),
-            ir.select,
-            origin,
-        )
-
-    def _match_optional(self, expr: t.MatchOptional, name: str) -> Value:
-        scrutinee = self.value(expr.scrutinee)
-        if isinstance(scrutinee, Absent):
-            if expr.some_binds_whole:
-                self.bind(expr.some_pattern, scrutinee)
-            return self.value(expr.none_body, name)
-        self.bind(expr.some_pattern, scrutinee)
-        return self.value(expr.some_body, name)
-
-    def _match_enum(self, expr: t.MatchEnum, name: str) -> Value:
-        scrutinee = self.array(expr.scrutinee)
-        number = known(scrutinee)
-        if number is not None:
-            return self.value(expr.bodies[int(number.value)], name)
-        raise unsupported(
-            "a match on an enum that is not constant", expr.span, "pass the variant as a constant"
-        )

@@ -18,7 +18,7 @@ from linnet.ir import build as ir
 from linnet.ir.node import Function, Node, Origin, TensorType
 from linnet.lower.manifest import BlockValue, joined
 from linnet.lower.problems import origin_of
-from linnet.lower.values import ABSENT, Absent, Value, View
+from linnet.lower.values import ABSENT, Absent, Value, is_view
 
 if TYPE_CHECKING:
     from linnet.lower.body import Body
@@ -75,7 +75,7 @@ def _walk(
     decl = expr.function
     inner = body.callee(bindings, block, _site(body, expr))
     inner.locals = {p.variable: a for p, a in zip(decl.parameters, arguments, strict=True)}
-    inner.frame = body.frame if any(_depends(a) for a in arguments) else None
+    inner.frame = body.frame if any(is_view(a) for a in arguments) else None
     inner.result_name = name
     result = inner.run(decl.body)
     return () if result is None else result
@@ -86,13 +86,6 @@ def _site(body: Body, expr: t.Call) -> Origin | None:
     if not expr.function.module.startswith("std."):
         return None
     return body.site if body.site is not None else origin_of(expr.span)
-
-
-def _depends(value: Value) -> bool:
-    """Whether a value depends on loop variables."""
-    if isinstance(value, tuple):
-        return any(_depends(v) for v in value)
-    return isinstance(value, View)
 
 
 # --- ops --------------------------------------------------------------------------------

@@ -11,14 +11,16 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from typing import cast as as_type
 
 from linnet.check import typed as t
 from linnet.check.types import Scalar
 from linnet.diag import Span
 from linnet.ir import build as ir
 from linnet.ir.node import Function, MapAttrs, Named, Node, toposort
+from linnet.lower.parts import collect, spread
 from linnet.lower.problems import unsupported
-from linnet.lower.values import Value, View
+from linnet.lower.values import is_view
 
 if TYPE_CHECKING:
     from linnet.lower.body import Body
@@ -95,13 +97,13 @@ class _Loop:
 
     def lower(self) -> None:
         """Replace the carried locals and states by what they are after the loop."""
-        if any(_is_view(v) for v in self.body.locals.values()):
+        if any(is_view(v) for v in self.body.locals.values()):
             raise unsupported("a loop inside index notation", self.span)
         states: list[str] = []
         while True:
             _, results = self._round(states)
             # A round shows which states it assigns; those are carried, and it is walked anew.
-            if len(results) == len(self.variables) + len(states):
+            if len(results) == len(self._carried(self.body)) + len(states):
                 break
             states = sorted({*states, *self.touched})
         if not self.variables and not states:
@@ -118,32 +120,38 @@ class _Loop:
         after = context.states
         self.touched = [p for p in after if after[p] is not entered.get(p)]
         context.states = before
-        results = [self._carried(now.locals[v], v.name) for v in self.variables]
+        results = [node for _, node in self._carried(now)]
         missing = [p for p in self.touched if p not in states]
         ends = [after[p] for p in (*states, *missing)]
         return parameters, (*results, *ends)
 
     def _enter(self, now: Body, states: Sequence[str]) -> tuple[Node, ...]:
-        parameters = []
-        for variable in self.variables:
-            value = self._carried(now.locals[variable], variable.name)
-            parameters.append(ir.arg(variable.name, value.type, value.origin))
-            now.locals[variable] = parameters[-1]
+        """Put parameters in the place of what is carried."""
+        parameters = [ir.arg(name, n.type, n.origin) for name, n in self._carried(now)]
+        self._leave(now, parameters)
         for path in states:
             value = self._state(path)
             parameters.append(ir.arg(path, value.type, value.origin))
             now.context.states[path] = parameters[-1]
         return tuple(parameters)
 
+    def _leave(self, now: Body, nodes: Sequence[Node]) -> None:
+        """Make the carried locals of `now` consist of `nodes`."""
+        parts = iter(nodes)
+        for variable in self.variables:
+            now.locals[variable] = collect(variable.type, parts)
+
     def _state(self, path: str) -> Node:
         context = self.body.context
         return context.states[path] if path in context.states else context.leaves[path]
 
-    def _carried(self, value: Value, name: str) -> Node:
-        if not isinstance(value, Node):
-            what = f"a loop that carries `{name}`, which is no tensor or scalar"
-            raise unsupported(what, self.span)
-        return value
+    def _carried(self, now: Body) -> list[tuple[str, Node]]:
+        """The tensors that the carried locals consist of, with names."""
+        return [
+            (name, as_type(Node, part))
+            for v in self.variables
+            for name, part in spread(now, v.type, now.locals[v], v.name, self.span)
+        ]
 
     def _test(self, states: Sequence[str]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
         context, now = self.body.context, self.body.copied()
@@ -159,7 +167,8 @@ class _Loop:
 
     def _close(self, states: Sequence[str]) -> None:
         body = self.body
-        first = [self._carried(body.locals[v], v.name) for v in self.variables]
+        first = [node for _, node in self._carried(body)]
+        count = len(first)
         first += [self._state(p) for p in states]
         test, round = self._test(states), self._round(states)
         outer: dict[int, Node] = {}
@@ -173,16 +182,9 @@ class _Loop:
             others,
             body.origin(self.span, "while"),
         )
-        for variable, end in zip(self.variables, ends, strict=False):
-            body.locals[variable] = end
-        for path, end in zip(states, ends[len(self.variables) :], strict=True):
+        self._leave(body, ends)
+        for path, end in zip(states, ends[count:], strict=True):
             body.context.states[path] = end
-
-
-def _is_view(value: Value) -> bool:
-    if isinstance(value, tuple):
-        return any(_is_view(v) for v in value)
-    return isinstance(value, View)
 
 
 def _stays(node: Node) -> bool:

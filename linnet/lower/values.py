@@ -5,6 +5,7 @@
                   elements are written out where they are used
     tuple         a tuple, value by value
     Absent        an optional without a value; one with a value is that value
+    Maybe         an optional of which only the run can tell
     BlockValue    an instance of a block
     ArrayValue    an array of them
 
@@ -54,6 +55,15 @@ ABSENT = Absent()
 
 
 @dataclass(frozen=True, eq=False)
+class Maybe:
+    """An optional that a choice at run time gave: `value` counts where the scalar `present`
+    holds, and is some value of the same type elsewhere."""
+
+    present: Array
+    value: Value
+
+
+@dataclass(frozen=True, eq=False)
 class ArrayValue:
     """`[Layer<H>; Depth]` at a member path of `owner`."""
 
@@ -67,7 +77,7 @@ class ArrayValue:
 
 
 Array: TypeAlias = Node | View
-Value: TypeAlias = "Array | Absent | BlockValue | ArrayValue | tuple[Value, ...]"
+Value: TypeAlias = "Array | Absent | Maybe | BlockValue | ArrayValue | tuple[Value, ...]"
 
 
 def dtype_of(value: Array) -> str:
@@ -76,6 +86,15 @@ def dtype_of(value: Array) -> str:
 
 def dims_of(value: Array) -> tuple[Dim, ...]:
     return value.type.dims if isinstance(value, Node) else value.dims
+
+
+def is_view(value: Value) -> bool:
+    """Whether some part of a value depends on loop variables."""
+    if isinstance(value, tuple):
+        return any(is_view(part) for part in value)
+    if isinstance(value, Maybe):
+        return is_view(value.present) or is_view(value.value)
+    return isinstance(value, View)
 
 
 def known(value: object) -> Const | None:

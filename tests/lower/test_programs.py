@@ -581,17 +581,6 @@ fn halved(v: i64) -> i64 {
             ),
         ),
         (
-            "an optional with and without a value",
-            entry(
-                "(x: f32) -> f32",
-                """let y = if x > 0.0 { some(x) } else { none }
-        return match y {
-            some(v) => v
-            none => 0.0
-        }""",
-            ),
-        ),
-        (
             "an assignment to state inside index notation",
             entry(
                 "(x: Tensor[3; f32]) -> Tensor[3; f32]",
