@@ -14,9 +14,13 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import linnet
+from linnet.errors import ToolchainError
+
+if TYPE_CHECKING:
+    from linnet.plan.cost import Limits
 
 
 class WorkerError(Exception):
@@ -98,6 +102,18 @@ class Client:
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         return f": {lines[-1].strip()}" if lines else ""
+
+
+def machine_limits(threads: int, **sizes: int) -> Limits:
+    """The machine's limits, measured in a process of their own. `sizes` are those of
+    `limits.measure`. Raises ToolchainError."""
+    from linnet.plan.cost import Limits
+
+    try:
+        with Client() as client:
+            return Limits(**client.ask("limits", threads=threads, **sizes))
+    except WorkerError as error:
+        raise ToolchainError(f"the limits of this machine cannot be measured: {error}") from error
 
 
 def _search_path(own: str) -> str:

@@ -13,12 +13,13 @@ import mmap
 import statistics
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from linnet.plan.cost import Limits
 
 BUFFER_BYTES = 512 * 2**20
 STREAMS = (1, 2, 4, 8)
@@ -30,19 +31,6 @@ FEW_CHAINS = 12
 """Chains of multiply-adds: more than latency times units, and all fit the registers."""
 STEPS = 2_000_000
 PASSES = 3
-
-
-@dataclass(frozen=True)
-class Limits:
-    """`bandwidth` in bytes a second, `peak` in f32 operations a second (two a multiply-add)."""
-
-    threads: int
-    bandwidth: float
-    peak: float
-
-    def seconds(self, read: float, operations: float) -> float:
-        """The least time for reading so many bytes and doing so many operations."""
-        return max(read / self.bandwidth, operations / self.peak)
 
 
 class _Job(ctypes.Structure):

@@ -20,10 +20,9 @@ from typing import Any
 import numpy as np
 
 from linnet import driver
-from linnet.bench import cost, environment, weights, workload
-from linnet.bench.client import Client, WorkerError
+from linnet.bench import environment, weights, workload
+from linnet.bench.client import Client, WorkerError, machine_limits
 from linnet.bench.engine import BF16, F32, Job
-from linnet.bench.limits import Limits
 from linnet.bench.results import (
     COMPILE,
     LOAD,
@@ -39,6 +38,8 @@ from linnet.bench.subject import ROWS, Subject
 from linnet.bench.worker import ENGINES
 from linnet.bench.workload import Task
 from linnet.errors import UsageError
+from linnet.plan import cost
+from linnet.plan.cost import Limits
 
 _STATUS = {"missing": Status.MISSING, "unfit": Status.UNFIT, "error": Status.FAILED}
 QUICK_BUFFER = 2**27
@@ -250,8 +251,7 @@ class _Run:
 
     def _limits(self, threads: int) -> Limits:
         sizes = {"buffer": QUICK_BUFFER} if self.request.quick else {}
-        with Client() as client:
-            return Limits(**client.ask("limits", threads=threads, **sizes))
+        return machine_limits(threads, **sizes)
 
     def _turn(self, row: Row) -> None:
         try:

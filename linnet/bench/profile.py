@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-import re
 import statistics
 import tempfile
 from collections.abc import Callable, Sequence
@@ -22,17 +21,15 @@ import numpy.typing as npt
 
 from linnet import driver
 from linnet.artifact import Entry
-from linnet.bench import cost, weights
-from linnet.bench.client import Client, WorkerError
-from linnet.bench.cost import Call, Cost
-from linnet.bench.limits import Limits
+from linnet.bench import weights
+from linnet.bench.client import machine_limits
 from linnet.bench.subject import Subject
-from linnet.errors import ToolchainError, UsageError
-from linnet.plan.types import EntryPlan, KernelStep, Step
+from linnet.errors import UsageError
+from linnet.plan import cost
+from linnet.plan.account import LOOP, folded, step_name, step_place
+from linnet.plan.cost import Call, Cost, Limits
+from linnet.plan.types import EntryPlan, Step, WhileStep
 
-_PLACE = re.compile(r"\.\d+(?=\.|$)")
-_NUMBER = re.compile(r"_\d+$")
-_LOOP = "loop "
 WARM_UP = 2
 """Calls that are not counted."""
 
@@ -97,8 +94,7 @@ class Profile:
         """Steps that differ only in the number of their layer as one line, longest first."""
         groups: dict[tuple[str, str], Line] = {}
         for line in self.lines:
-            what = _NUMBER.sub("", line.what) if line.what.startswith(_LOOP) else line.what
-            key = (_PLACE.sub(".{i}", line.where), what)
+            key = folded(line.where, line.what)
             known = groups.get(key, Line(*key, 0, 0.0, Cost()))
             groups[key] = dataclasses.replace(
                 known,
@@ -123,9 +119,9 @@ def profile(request: Request, say: Say = lambda text: None) -> Profile:
         timed = _Timed(subject, request)
         try:
             say("measuring")
-            first = _limits(timed.threads)
+            first = machine_limits(timed.threads)
             stamps = timed.run()
-            second = _limits(timed.threads)
+            second = machine_limits(timed.threads)
         finally:
             timed.close()
     limits = Limits(
@@ -145,22 +141,8 @@ def profile(request: Request, say: Say = lambda text: None) -> Profile:
 
 
 def _line(step: Step, seconds: float, call: Call) -> Line:
-    origin = step.node.origin
-    where = origin.path if origin is not None and origin.path else step.writes.buffer.name
-    if isinstance(step, KernelStep):
-        what = step.kernel.symbol
-    else:
-        what = f"{_LOOP}{step.writes.buffer.name}"
-    return Line(where, what, 1, seconds, cost.step_cost(step, call))
-
-
-def _limits(threads: int) -> Limits:
-    """The machine's limits, from a process of their own."""
-    try:
-        with Client() as client:
-            return Limits(**client.ask("limits", threads=threads))
-    except WorkerError as error:
-        raise ToolchainError(f"the limits of this machine cannot be measured: {error}") from error
+    what = f"{LOOP}{step.writes.buffer.name}" if isinstance(step, WhileStep) else step_name(step)
+    return Line(step_place(step), what, 1, seconds, cost.step_cost(step, call))
 
 
 class _Timed:

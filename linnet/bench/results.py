@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from linnet.bench.cost import Cost
-from linnet.bench.limits import Limits
 from linnet.bench.workload import Task
+from linnet.plan.cost import Cost, Limits
 
 OURS = "linnet"
 

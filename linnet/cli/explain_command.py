@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import textwrap
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from linnet.cli.options import (
     HELP,
+    Assignment,
     assignments,
     checkpoint_options,
     common,
     generics_options,
+    json_option,
     option,
     target_options,
     usage,
@@ -22,15 +27,54 @@ from linnet.cli.options import (
 from linnet.cli.terminal import Console
 from linnet.errors import UsageError
 
+if TYPE_CHECKING:
+    from linnet.driver import Request
+    from linnet.plan.account import Machine
+
 _CODE = re.compile(r"[A-Za-z]\d{4}")
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """How a plan is to be shown: for which call, with limits, every step, as JSON."""
+
+    sizes: Mapping[str, int]
+    position: int | None
+    limits: bool
+    each: bool
+    as_json: bool
+    threads: int | None
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether it is what the artifact holds anyway."""
+        own = self.sizes or self.limits or self.each or self.as_json
+        return not own and self.position is None
 
 
 @click.command(context_settings=HELP, short_help="Explain a plan, or a diagnostic code.")
 @click.argument("what", metavar="MODEL_OR_FILE|CODE")
 @generics_options
+@click.option(
+    "--size",
+    "sizes",
+    type=Assignment(words=False),
+    multiple=True,
+    help="Work out costs for this size of a call; nothing is fixed. May be repeated.",
+)
+@click.option(
+    "--position",
+    type=click.IntRange(min=0),
+    help="Where the first token of the call stands, for entries that are told; 16 if not given.",
+)
+@click.option(
+    "--limits", is_flag=True, help="Measure this machine, and give the least time of each step."
+)
+@click.option("--each", is_flag=True, help="Every step on a line of its own, in running order.")
 @checkpoint_options
 @target_options
-@option("-t", "--threads", type=int, help="With --checkpoint: threads to run with.")
+@option("-t", "--threads", type=int, help="With --limits or --checkpoint: threads to run with.")
+@json_option
 @common
 @click.pass_obj
 def explain(
@@ -40,17 +84,23 @@ def explain(
     bind: tuple[tuple[str, int], ...],
     generics: tuple[tuple[str, int | str], ...],
     root: str | None,
+    sizes: tuple[tuple[str, int], ...],
+    position: int | None,
+    limits: bool,
+    each: bool,
     checkpoint: str | None,
     offline: bool,
     target: str,
     numerics: str,
     threads: int | None,
+    as_json: bool,
 ) -> None:
     """Explain a diagnostic CODE such as E2203, or how MODEL_OR_FILE runs.
 
-    The plan says for each step which kernel runs it and why, what is repacked, and what memory
-    it takes. With --checkpoint the model is loaded too, and what it takes from the checkpoint is
-    said as well.
+    The plan says for each op what runs it and why, how its operands lie in memory, how many bytes
+    it must read and how much it computes, and, with --limits, how long that takes at least on this
+    machine and what decides: reading or computing. Costs are those of one call, which --size and
+    --position describe. With --checkpoint the plan is the one for those weights.
     """
     if _CODE.fullmatch(what):
         console.out(code_page(what.upper()))
@@ -62,6 +112,7 @@ def explain(
         driver.checked_threads(threads)
     subject = find(what)
     given = assignments(generics, "--generic")
+    asked = _Asked(assignments(sizes, "--size"), position, limits, each, as_json, threads)
     if checkpoint is None:
         request = dataclasses.replace(
             subject.request(given, root=root),
@@ -70,13 +121,17 @@ def explain(
             target=target,
             numerics=numerics,
         )
-        console.out(driver.generate(request).artifact.explain)
+        _show(console, request, asked)
         return
     if subject.card is None or entries or bind or root:
         raise click.UsageError(
             "--checkpoint explains a whole model: it takes no --entry, --bind or --root, "
             "and a file with a card"
         )
+    if not asked.is_usual:
+        request = _for_checkpoint(subject.card.file, checkpoint, given)
+        _show(console, dataclasses.replace(request, target=target, numerics=numerics), asked)
+        return
     _explain_loaded(
         console,
         subject.card.file,
@@ -87,6 +142,62 @@ def explain(
         threads=threads,
         offline=offline,
     )
+
+
+def _show(console: Console, request: Request, asked: _Asked) -> None:
+    from linnet import driver
+    from linnet.plan.account import account
+    from linnet.plan.explain import document, text
+
+    target = driver.resolve_target(request.target)
+    if asked.limits:
+        _refuse_foreign(target)
+    plan = driver.generate(request).plan
+    with usage():
+        _check_sizes(asked.sizes, {size for entry in plan.entries for size in entry.graph.sizes})
+        found = account(plan, target, request.numerics, asked.sizes, asked.position)
+    machine = _machine(console, asked.threads) if asked.limits else None
+    if asked.as_json:
+        console.line(json.dumps(document(found, machine), indent=2, ensure_ascii=False))
+    else:
+        console.out(text(found, machine, each=asked.each))
+
+
+def _check_sizes(given: Mapping[str, int], known: set[str]) -> None:
+    for name in given:
+        if name not in known:
+            have = ", ".join(sorted(known)) or "none"
+            raise UsageError(f"no entry has a size `{name}`; there are {have}")
+
+
+def _refuse_foreign(target: str) -> None:
+    from linnet.toolchain.native import host_targets
+
+    if target not in host_targets():
+        raise UsageError(
+            f"this machine does not run {target} itself, so its limits say nothing about it",
+            help="without --limits there are operations a byte to go by",
+        )
+
+
+def _machine(console: Console, threads: int | None) -> Machine:
+    """This machine's limits, measured now."""
+    from linnet.bench.client import machine_limits
+    from linnet.plan.account import Machine
+    from linnet.targets.detect import usable_threads
+
+    with console.progress("measuring the machine"):
+        one, count = machine_limits(1), threads or usable_threads()
+        return Machine(one, one if count == 1 else machine_limits(count))
+
+
+def _for_checkpoint(card: Any, checkpoint: str, given: Mapping[str, Any]) -> Request:
+    """What is compiled for the weights of a checkpoint."""
+    from linnet.bench.subject import Subject
+
+    subject = Subject.find(card, checkpoint)
+    generics = {**subject.generics, **given}
+    return dataclasses.replace(subject, generics=generics).opened().request
 
 
 def _explain_loaded(console: Console, card: Any, **options: Any) -> None:

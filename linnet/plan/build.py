@@ -87,6 +87,7 @@ class _Prepared:
     facts: Facts
     matches: Mapping[int, Match]
     loops: Mapping[int, _Loop]
+    refused: Mapping[str, str]
 
     @property
     def cards(self) -> dict[int, Card | None]:
@@ -111,14 +112,20 @@ def _prepare(graph: Graph, policy: str) -> _Prepared:
     """Choose kernels and run the passes."""
     facts = entry_facts(graph)
     matches: dict[int, Match] = {}
+    refused: dict[str, str] = {}
 
     def keep(call: Node) -> bool:
         assert isinstance(call.attrs, CallAttrs)
         key = id(call.attrs.function)
         if key not in matches:
             matches[key] = match(call, facts, policy)
-        card = matches[key].card
-        return card is not None and can_pack(call, card, facts)
+        card, reason = matches[key].card, matches[key].reason
+        if card is not None and can_pack(call, card, facts):
+            return True
+        if card is not None:
+            reason = f"{card.name}: a weight it wants laid out at load is no matrix of a parameter"
+        refused[call.attrs.function.op] = reason
+        return False
 
     graph = pipeline.run(graph, keep)
     found = {id(n): rounds(n, graph) for n in toposort(graph.outputs()) if n.op is Op.LOOP}
@@ -126,7 +133,7 @@ def _prepare(graph: Graph, policy: str) -> _Prepared:
         key: _Loop(parts, _prepare(parts.condition, policy), _prepare(parts.body, policy))
         for key, parts in found.items()
     }
-    return _Prepared(graph, facts, matches, loops)
+    return _Prepared(graph, facts, matches, loops, refused)
 
 
 def _plan_entry(entry: _Prepared, tables: Tables) -> EntryPlan:
@@ -134,6 +141,8 @@ def _plan_entry(entry: _Prepared, tables: Tables) -> EntryPlan:
     plan = _Planner(entry, tables).plan()
     plan.steps = _finished(plan.steps)
     plan_memory(plan, entry.facts)
+    for part in entry.parts():
+        plan.refused.update(part.refused)
     return plan
 
 

@@ -129,14 +129,15 @@ def match(call: Node, facts: Facts, policy: str) -> Match:
     for card in cards():
         if card.op != function.op:
             continue
-        miss = _misfit(card, function.generics, facts)
+        miss = misfit(card, function.generics, facts)
         if miss is None:
             return Match(card, card.summary)
         misses.append(f"{card.name}: {miss}")
     return Match(None, "; ".join(misses) or "no kernel stands for this op")
 
 
-def _misfit(card: Card, generics: Mapping[str, Any], facts: Facts) -> str | None:
+def misfit(card: Card, generics: Mapping[str, Any], facts: Facts) -> str | None:
+    """What a card asks for that a call does not have, or None."""
     for name, allowed in card.dtypes.items():
         if generics.get(name) not in allowed:
             return f"{name} is {generics.get(name)}, it takes {' or '.join(allowed)}"

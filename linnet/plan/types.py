@@ -210,6 +210,7 @@ class EntryPlan:
     results: list[Buffer]
     slots: list[Dim] = field(default_factory=list)
     scratch: Dim = field(default_factory=lambda: Dim.const(0))
+    refused: dict[str, str] = field(default_factory=dict)  # ops that no kernel takes -> why
 
 
 @dataclass(eq=False)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from linnet.bench.cost import Cost
-from linnet.bench.limits import Limits
 from linnet.bench.results import COMPILE, LOAD, MEMORY, START, Figure, Result, Row, Status
 from linnet.bench.workload import Task
+from linnet.plan.cost import Cost, Limits
 
 DECODE = Task("decode_16", "decode", "decode after 16", 16, 64)
 PREFILL = Task("prefill_512", "prefill", "prefill 512", 512, 1)

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from linnet.bench import limits
-from linnet.bench.limits import Limits
+from linnet.plan.cost import Limits
 from linnet.targets.detect import TARGET_NAMES
 from linnet.targets.target import load_target
 

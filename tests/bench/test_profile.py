@@ -6,12 +6,11 @@ import pytest
 
 from linnet import driver
 from linnet.bench import profile as module
-from linnet.bench.cost import Call, Cost
-from linnet.bench.limits import Limits
 from linnet.bench.profile import Line, Profile, Request, document, profile, text
 from linnet.bench.subject import Subject
 from linnet.emit.unit import emit_unit
 from linnet.errors import ShapeError, UsageError
+from linnet.plan.cost import Call, Cost, Limits
 from linnet.targets.target import load_target
 from tests.bench.conftest import EMBEDDED
 
@@ -19,7 +18,7 @@ from tests.bench.conftest import EMBEDDED
 @pytest.fixture(autouse=True)
 def limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine's limits are another test's subject."""
-    monkeypatch.setattr(module, "_limits", lambda threads: Limits(threads, 1e10, 1e11))
+    monkeypatch.setattr(module, "machine_limits", lambda threads: Limits(threads, 1e10, 1e11))
 
 
 @pytest.mark.parametrize("entry", ["decode", "prefill", "decode_rows", "prefill_slots", "forward"])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from linnet import driver
-from linnet.bench import cost
-from linnet.bench.cost import Call
 from linnet.bench.subject import Subject
+from linnet.plan import cost
+from linnet.plan.cost import Call
 from linnet.plan.types import EntryPlan
-from tests.bench.conftest import EMBEDDED
+
+EMBEDDED = "gpt2-tales"
 
 # gpt2-tales: 4 layers of width 160 with 5 heads, 1857 ids, 256 positions.
 LAYERS, WIDTH, IDS = 4, 160, 1857
