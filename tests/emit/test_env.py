@@ -32,5 +32,5 @@ def test_packing_comes_when_asked_for() -> None:
 
 def test_output_does_not_vary() -> None:
     target = load_target("avx512")
-    body = "ln_panel_64(); ln_exp_of(); ln_scores();"
+    body = "ln_panels_64(); ln_exp_of(); ln_scores();"
     assert prelude(target, body) == prelude(target, body)
