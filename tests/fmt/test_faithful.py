@@ -1,0 +1,63 @@
+"""Formatting changes nothing but layout: comments at every gap, any layout, random programs."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from fmt.checks import (
+    ROOT,
+    assert_faithful,
+    bare,
+    commented,
+    formatted,
+    repository_files,
+    scattered,
+)
+from fuzz.author import module as random_module
+
+FILES = repository_files()
+GRAMMAR = (Path(__file__).parent / "grammar.linnet").read_text("utf-8")
+
+
+def names(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", FILES, ids=names)
+def test_comments_at_every_gap_of_the_repository(path: Path) -> None:
+    """Every kind of comment stands once in every gap; its neighbours are two tokens away."""
+    text = path.read_bytes().decode("utf-8")
+    assert_faithful(text)
+    for offset in range(2):
+        for each in commented(text, 2, offset):
+            assert_faithful(each)
+
+
+@pytest.mark.parametrize("offset", range(23))
+def test_single_comments_in_all_of_the_grammar(offset: int) -> None:
+    """As above, but far from each other: no comment is helped by one beside it."""
+    for each in commented(GRAMMAR, 23, offset):
+        assert_faithful(each)
+
+
+@pytest.mark.parametrize("path", FILES, ids=names)
+def test_layout_does_not_depend_on_the_layout_before(path: Path) -> None:
+    text = path.read_bytes().decode("utf-8")
+    wanted = formatted(bare(text))
+    for seed in range(2):
+        given = scattered(text, random.Random(seed))
+        assert formatted(given).replace("\r\n", "\n") == wanted
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_programs(seed: int) -> None:
+    text = random_module(seed, 4)
+    assert_faithful(text)
+    assert formatted(scattered(text, random.Random(seed))).replace("\r\n", "\n") == formatted(
+        bare(text)
+    )
+    draw = random.Random(seed)
+    for each in commented(text, 3, draw.randrange(3)):
+        assert_faithful(each)
