@@ -26,6 +26,7 @@ check: $(VENV)/.test lint types imports
 lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/linnet fmt --check stdlib nest tests/programs
 
 types: $(VENV)/.test
 	$(BIN)/mypy
