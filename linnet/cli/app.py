@@ -21,6 +21,7 @@ from linnet.errors import LinnetError, SourceError
 
 # Each command is the function of its name in the module `linnet.cli.<name>_command`.
 COMMANDS = {
+    "init": "Begin a package of your own.",
     "generate": "Write text with a model.",
     "check": "Check sources without running them.",
     "fmt": "Format sources in the one style there is.",
