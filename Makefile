@@ -26,7 +26,7 @@ check: $(VENV)/.test lint types imports
 lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/linnet fmt --check stdlib nest tests/programs
+	$(BIN)/linnet fmt --check stdlib nest tests/programs linnet/cli/starter
 
 types: $(VENV)/.test
 	$(BIN)/mypy
