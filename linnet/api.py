@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from linnet.runtime.program import Program as BoundProgram
-    from linnet.runtime.program import WeightSource
+    from linnet.runtime.source import WeightSource
 
 
 def compile(

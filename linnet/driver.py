@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from linnet.plan.types import UnitPlan
     from linnet.runtime.bind import Binding
     from linnet.runtime.machine import Machine
-    from linnet.runtime.program import Program, WeightSource
+    from linnet.runtime.program import Program
+    from linnet.runtime.source import WeightSource
     from linnet.toolchain.cache import Entry as CacheEntry
     from linnet.toolchain.cc import Compiler
 
@@ -388,14 +389,24 @@ def load(
     """Compile (or find) the unit for what `source` holds, and bind it. `names` maps parameter
     paths to tensor names; `where` names the source in messages."""
     from linnet.runtime.bind import bind
-    from linnet.runtime.program import Program
+    from linnet.runtime.layout import Layout
 
     workers = checked_threads(threads)
     found = manifest(request)
     binding = bind(found, source.tensors, names, where)
     halves = stored_halves(found, binding, source)
     built = build(dataclasses.replace(request, absent=binding.absent, stored=halves))
-    return Program(built.artifact, machine(built, workers), source, binding, strict=strict)
+    place = machine(built, workers)
+    layout = Layout(built.artifact, place, source, binding)
+    try:
+        # Brings numpy in, which takes about as long as the packing that goes on meanwhile.
+        from linnet.runtime.program import Program
+
+        return Program(built.artifact, place, source, binding, strict=strict, layout=layout)
+    except BaseException:
+        layout.stop()
+        place.close()
+        raise
 
 
 def stored_halves(
@@ -416,13 +427,15 @@ def machine(built: Built, threads: int | None = None) -> Machine:
 
     More threads than CPUs could only wait for each other, and results do not depend on their
     number, so there are never more."""
-    from linnet.runtime.machine import EmulatedMachine, LocalMachine
+    from linnet.runtime.machine import LocalMachine
     from linnet.targets.detect import allowed_cpus, usable_threads
     from linnet.toolchain.load import load_entry
 
     count = min(threads or usable_threads(), allowed_cpus())
     if not built.runner:
         return LocalMachine(load_entry(built.entry, UNIT_LIBRARY), count)
+    from linnet.runtime.emulated import EmulatedMachine
+
     command = (*built.runner, str(built.entry.path(UNIT_PROGRAM)))
     entries = [entry.symbol for entry in built.artifact.entries]
     return EmulatedMachine(command, entries, built.artifact.packs, count)

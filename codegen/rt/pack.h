@@ -1,72 +1,113 @@
 // Start of pack.h: weights are laid out for their kernels once, at load.
 //
-// A packing function is run by a pool: linnet_pool_run(pool, linnet_pack_panels, &job).
+// A packing function is run by a pool: linnet_pool_run(pool, linnet_pack_panels, &job). Its source
+// is a mapped file as a rule. It is read from front to end, in pieces that the workers claim, and
+// its pages may go as soon as all have been read: to load a model then takes little more memory
+// than to have it.
 
-enum ln_pack_dtype { LN_PACK_F32 = 0, LN_PACK_F16 = 1, LN_PACK_BF16 = 2 };
+#include <sys/mman.h>
+#define LN_PANEL 64                   // rows of a panel
+#define LN_PACK_STRIP 16              // columns at a time: 64 rows of them fit into the first cache
+#define LN_PACK_PIECE (128 << 10)     // bytes of the source that one worker takes, about
+#define LN_PACK_WINDOW (32 << 20)     // bytes that are read before their pages go
+#define LN_INLINED static inline __attribute__((always_inline))
 
 struct linnet_pack_job {
   const void *source;      // as in the checkpoint, any alignment
   void *packed;            // what the packing function writes
-  int64_t dtype;           // an enum ln_pack_dtype: of the source
   int64_t args[4];         // what the packing function says
+  int64_t is_file;         // 1: the source is a mapped file and can be read again
+  const struct linnet_pack_job *next;          // to be done after it, or NULL
 };
 
-// Element i of a source of that dtype, widened exactly.
-static inline float ln_pack_element(const char *source, int64_t dtype, int64_t i) {
-  uint16_t half;
-  float whole;
-  if (dtype == LN_PACK_F32) {
-    memcpy(&whole, source + 4 * i, sizeof whole);
-    return whole;
+// A matrix on its way. Element (r, c) of the source is at r * row_step + c * column_step.
+struct ln_pack_matrix {
+  const char *source;
+  char *packed;
+  int64_t rows, columns, row_step, column_step;
+};
+
+// Columns [left, right) of the panel that begins at `row`: [right - left][64]. Missing rows are 0.
+LN_INLINED void ln_pack_strip(const struct ln_pack_matrix *m, int64_t row, int64_t left,
+                              int64_t right, int64_t size) {
+  const int64_t row_step = m->row_step, column_step = m->column_step;
+  const int64_t count = right - left, height = m->rows - row < LN_PANEL ? m->rows - row : LN_PANEL;
+  const char *restrict from = m->source + size * (row * row_step + left * column_step);
+  char *restrict to = m->packed + size * (row * m->columns + left * LN_PANEL);
+  if (row_step == 1 && height == LN_PANEL) {
+    for (int64_t c = 0; c < count; ++c)         // whole lines stay what they are
+      memcpy(to + size * c * LN_PANEL, from + size * c * column_step, (size_t)(size * LN_PANEL));
+    return;
   }
-  memcpy(&half, source + 2 * i, sizeof half);
-  return dtype == LN_PACK_F16 ? ln_f32_from_f16(half) : ln_f32_from_bf16(half);
+  for (int64_t r = 0; r < height; ++r)
+    for (int64_t c = 0; c < count; ++c)
+      memcpy(to + size * (c * LN_PANEL + r), from + size * (r * row_step + c * column_step),
+             (size_t)size);
+  for (int64_t c = 0; c < count && height < LN_PANEL; ++c)
+    memset(to + size * (c * LN_PANEL + height), 0, (size_t)(size * (LN_PANEL - height)));
 }
 
-// Element `from` of the source becomes element `at` of the result: as f32, or with `halves` as
-// the half float that it is. A negative `from` stands for 0.
-static inline void ln_pack_one(const struct linnet_pack_job *job, int64_t from, int64_t at,
-                               int halves) {
-  if (halves) {
-    uint16_t half = 0;
-    if (from >= 0) memcpy(&half, (const char *)job->source + 2 * from, sizeof half);
-    ((uint16_t *)job->packed)[at] = half;
-  } else {
-    ((float *)job->packed)[at] = from < 0 ? 0.0f : ln_pack_element(job->source, job->dtype, from);
-  }
+// A part of a matrix: rows [top, bottom) of columns [left, right).
+struct ln_pack_part {
+  int64_t top, bottom, left, right;
+};
+
+// What is cut into parts, rows or columns: from `begin` to `end`.
+static inline struct ln_pack_part ln_pack_cut(const struct ln_pack_matrix *m, int by_rows,
+                                              int64_t begin, int64_t end) {
+  if (by_rows) return (struct ln_pack_part){begin, end, 0, m->columns};
+  return (struct ln_pack_part){0, m->rows, begin, end};
 }
 
-// A matrix [rows, columns] becomes panels of 64 rows, [ceil(rows / 64)][columns][64]: what 64
-// neighbouring outputs of a product read at one step stands together. Missing rows are 0.
-// args: rows, columns, then the source's stride from row to row and from column to column.
-static inline void ln_pack_panels(struct worker *w, const struct linnet_pack_job *job, int halves) {
-  enum { PANEL = 64, STRIP = 16 };
-  const int64_t rows = job->args[0], columns = job->args[1];
-  const int64_t row_step = job->args[2], column_step = job->args[3];
-  const int64_t panels = (rows + PANEL - 1) / PANEL;
-  for (int64_t panel; (panel = claim(w, panels)) >= 0;) {
-    const int64_t to = panel * columns * PANEL, from = panel * PANEL * row_step;
-    const int64_t height = rows - panel * PANEL < PANEL ? rows - panel * PANEL : PANEL;
-    // A strip of columns at a time: then either order of the source is read by whole lines.
-    for (int64_t left = 0; left < columns; left += STRIP) {
-      const int64_t right = left + STRIP < columns ? left + STRIP : columns;
-      if (column_step == 1) {
-        for (int64_t r = 0; r < height; ++r)
-          for (int64_t c = left; c < right; ++c)
-            ln_pack_one(job, from + r * row_step + c, to + c * PANEL + r, halves);
-      } else {
-        for (int64_t c = left; c < right; ++c)
-          for (int64_t r = 0; r < height; ++r)
-            ln_pack_one(job, from + r * row_step + c * column_step, to + c * PANEL + r, halves);
-      }
-      for (int64_t c = left; c < right; ++c)
-        for (int64_t r = height; r < PANEL; ++r) ln_pack_one(job, -1, to + c * PANEL + r, halves);
+// Let the whole pages go that the source has between the corners of a part.
+static inline void ln_pack_release(const struct ln_pack_matrix *m, struct ln_pack_part p,
+                                   int64_t size) {
+  const int64_t a = p.top * m->row_step + p.left * m->column_step;
+  const int64_t b = (p.bottom - 1) * m->row_step + (p.right - 1) * m->column_step;
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  const uintptr_t begin = (uintptr_t)(m->source + size * (a < b ? a : b));
+  const uintptr_t end = (uintptr_t)(m->source + size * ((a < b ? b : a) + 1));
+  const uintptr_t first = (begin + page - 1) / page * page, last = end / page * page;
+  if (last > first) madvise((void *)first, last - first, MADV_DONTNEED);
+}
+
+// A piece is a panel where the source has rows whole, else some columns of all panels.
+LN_INLINED void ln_pack_all(struct worker *w, const struct ln_pack_matrix *m, int is_file,
+                            int64_t size) {
+  const int by_rows = llabs(m->column_step) <= llabs(m->row_step);
+  const int64_t length = by_rows ? m->rows : m->columns;      // of what is cut
+  const int64_t across = size * (by_rows ? m->columns : m->rows);
+  if (length == 0 || across == 0) return;
+  const int64_t fit = LN_PACK_PIECE / across / LN_PACK_STRIP * LN_PACK_STRIP;
+  const int64_t step = by_rows ? LN_PANEL : fit > LN_PACK_STRIP ? fit : LN_PACK_STRIP;
+  const int64_t window = step * (1 + LN_PACK_WINDOW / (step * across));
+  for (int64_t begin = 0; begin < length; begin += window) {
+    const int64_t end = begin + window < length ? begin + window : length;
+    for (int64_t k; (k = claim(w, (end - begin + step - 1) / step)) >= 0;) {
+      const int64_t at = begin + k * step;
+      const struct ln_pack_part p = ln_pack_cut(m, by_rows, at, at + step < end ? at + step : end);
+      for (int64_t row = p.top; row < p.bottom; row += LN_PANEL)
+        for (int64_t c = p.left; c < p.right; c += LN_PACK_STRIP)
+          ln_pack_strip(m, row, c, c + LN_PACK_STRIP < p.right ? c + LN_PACK_STRIP : p.right, size);
     }
+    sync(w);
+    // The others are in the next window by now.
+    if (is_file && w->id == 0) ln_pack_release(m, ln_pack_cut(m, by_rows, begin, end), size);
   }
-  sync(w);
 }
 
-LN_EXPORT void linnet_pack_panels(struct worker *w, void *arg) { ln_pack_panels(w, arg, 0); }
+// Matrices of elements of `size` bytes become panels of 64 rows, [ceil(rows / 64)][columns][64]:
+// what 64 neighbouring outputs of a product read at one step stands together.
+// args: rows, columns, then the source's stride from row to row and from column to column.
+LN_INLINED void ln_pack_panels(struct worker *w, const struct linnet_pack_job *job, int64_t size) {
+  for (; job; job = job->next) {
+    const int64_t *a = job->args;
+    const struct ln_pack_matrix m = {job->source, job->packed, a[0], a[1], a[2], a[3]};
+    ln_pack_all(w, &m, job->is_file == 1, size);
+  }
+}
 
-// The same for a source of bf16 or f16 that stays what it is.
-LN_EXPORT void linnet_pack_panels_16(struct worker *w, void *arg) { ln_pack_panels(w, arg, 1); }
+LN_EXPORT void linnet_pack_panels(struct worker *w, void *arg) { ln_pack_panels(w, arg, 4); }
+
+// The same for sources of bf16 or f16, which stay what they are.
+LN_EXPORT void linnet_pack_panels_16(struct worker *w, void *arg) { ln_pack_panels(w, arg, 2); }

@@ -6,7 +6,7 @@
 //   'A' bytes                          allocate, zeroed, 64-byte aligned    -> address
 //   'W' address bytes <bytes>          write memory
 //   'R' address bytes                  read memory                          -> <bytes>
-//   'P' function source packed dtype args[4]       run a packing function   -> 0
+//   'P' function source packed args[4] is_file 0   run a packing function   -> 0
 //   'C' function sizes inputs results weights states arena scratch each     -> 0
 //                                      call an entry; all but `each` are addresses
 //
@@ -39,7 +39,7 @@ static void ln_remote_allocate(void) {
 
 static void ln_remote_pack(struct linnet_pool *pool) {
   const int64_t function = ln_remote_number();
-  int64_t job[7];                                    // struct linnet_pack_job, field by field
+  int64_t job[8];                                    // struct linnet_pack_job, field by field
   ln_remote_read(job, sizeof job);
   linnet_pool_run(pool, ln_remote_packs[function], job);
   ln_remote_answer(0);

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-import threading
-from collections.abc import Callable, Mapping, Set
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Mapping, Set
+from typing import TYPE_CHECKING
 
 from linnet import driver
 from linnet.errors import CheckpointError, UsageError
@@ -33,8 +32,6 @@ _ARRAY_POSITION = re.compile(r"(?<![^.])\d+(?![^.])")
 
 SPARE_PARAMETERS = 256
 """Parameters (and states) that a program may always have, however few tensors a checkpoint has."""
-
-T = TypeVar("T")
 
 
 def load(
@@ -105,7 +102,8 @@ def _setup(
     vocabulary = _vocabulary(card, generics)
     return Setup(
         name=card.name,
-        find_tokenizer=_begun(lambda: _tokenizer(card, files, vocabulary)),
+        # When text is first used: many programs hand over ids, and it takes a while.
+        find_tokenizer=lambda: _tokenizer(card, files, vocabulary),
         end_ids=end_ids,
         context=min(context, default=None),
         vocabulary=vocabulary,
@@ -116,30 +114,6 @@ def _vocabulary(card: Card, generics: Mapping[str, Generic]) -> int | None:
     """The number of token ids, if the card says which generic it is."""
     value = generics.get(card.text.vocabulary or "") if card.text else None
     return value if isinstance(value, int) else None
-
-
-def _begun(work: Callable[[], T]) -> Callable[[], T]:
-    """Begin `work` on a thread: weights are laid out meanwhile. The function that is returned
-    waits for the result, or raises what `work` raised."""
-    done: list[T] = []
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            done.append(work())
-        except BaseException as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=run, name="linnet-tokenizer", daemon=True)
-    thread.start()
-
-    def result() -> T:
-        thread.join()
-        if failed:
-            raise failed[0]
-        return done[0] if done else work()  # a fork left the thread behind
-
-    return result
 
 
 def _tokenizer(card: Card, files: Checkpoint, vocabulary: int | None) -> Tokenizer | str:

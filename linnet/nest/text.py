@@ -14,7 +14,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Collection, Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +33,10 @@ class Tokenizer:
         """
         backend.no_truncation()
         backend.no_padding()
-        description = json.loads(backend.to_str())
-        if not _byte_level(description.get("decoder")):
-            kind = (description.get("decoder") or {}).get("type", "none")
+        # Its own state and not `backend.to_str()`, which spells out the vocabulary.
+        decoder = {} if backend.decoder is None else json.loads(backend.decoder.__getstate__())
+        if not _byte_level(decoder):
+            kind = decoder.get("type", "none")
             raise CheckpointError(
                 f"{source}: only byte-level tokenizers are supported, not the decoder {kind!r}"
             )
@@ -47,7 +48,7 @@ class Tokenizer:
         }
         self._bytes: dict[int, bytes] = {}
 
-    @property
+    @cached_property
     def size(self) -> int:
         """One more than the largest id."""
         vocabulary: Mapping[str, int] = self._backend.get_vocab(with_added_tokens=True)
@@ -171,9 +172,7 @@ def _read_vocabulary(vocabulary: Path, merges: Path, end_of_text: str | None) ->
     return Tokenizer(backend, f"{vocabulary} and {merges.name}")
 
 
-def _byte_level(decoder: Any) -> bool:
-    if not isinstance(decoder, dict):
-        return False
+def _byte_level(decoder: Mapping[str, Any]) -> bool:
     parts = decoder.get("decoders", [decoder])
     return any(part.get("type") == "ByteLevel" for part in parts)
 

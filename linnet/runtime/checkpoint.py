@@ -17,13 +17,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from linnet.errors import CheckpointError, ConfigError, DTypeError
 from linnet.runtime.header import HeaderError, TruncatedError, parse_header, shown
+from linnet.runtime.memory import Stored, address_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -101,20 +103,28 @@ class Checkpoint:
         only a tensor at an address its type does not allow is copied. Raises CheckpointError for
         a name that is not there, or after `close`.
         """
+        import numpy as np
+
         info = self._info(name)
-        if self._maps is None:
-            raise CheckpointError(f"the checkpoint `{self.path}` is closed")
+        maps = self._open()
         dtype = np.dtype(_NUMPY_TYPES[info.dtype])
         if info.nbytes == 0:
             array = np.zeros(info.shape, dtype)
         else:
             count = info.nbytes // dtype.itemsize
-            flat = np.frombuffer(self._maps[info.file], dtype, count, info.offset)
+            flat = np.frombuffer(maps[info.file], dtype, count, info.offset)
             array = flat.reshape(info.shape)
         if not array.flags.aligned:
             array = array.copy()
         array.flags.writeable = False
         return array
+
+    def stored(self, name: str) -> Stored:
+        """Where the bytes of tensor `name` are, in the mapped file; needs no numpy. Raises
+        CheckpointError as `array`."""
+        info = self._info(name)
+        mapped = self._open()[info.file]
+        return Stored(address_of(mapped) + info.offset, info.nbytes, mapped, is_file=True)
 
     def same(self, name: str, other: str) -> bool:
         """Whether two tensors have the same dtype, shape and bytes. Raises CheckpointError for a
@@ -122,6 +132,8 @@ class Checkpoint:
         first, second = self._info(name), self._info(other)
         if (first.dtype, first.shape) != (second.dtype, second.shape):
             return False
+        import numpy as np
+
         step = 1 << 22  # bytes at a time, so that little memory is needed
         a, b = (self.array(n).reshape(-1).view(np.uint8) for n in (name, other))
         return all(
@@ -144,6 +156,8 @@ class Checkpoint:
         Raises CheckpointError for an unknown name or another shape, DTypeError for a tensor of
         another dtype or an `out` that is not f32.
         """
+        import numpy as np
+
         info = self._info(name)
         if out.dtype != np.float32:
             raise DTypeError(f"{shown(name)} can be widened to f32, not to {out.dtype}")
@@ -195,6 +209,11 @@ class Checkpoint:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _open(self) -> dict[Path, mmap.mmap]:
+        if self._maps is None:
+            raise CheckpointError(f"the checkpoint `{self.path}` is closed")
+        return self._maps
 
     def _info(self, name: str) -> TensorInfo:
         try:

@@ -6,9 +6,11 @@ that the code wants as they are stay where the checkpoint is mapped; others are 
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,23 +20,13 @@ from linnet.dims import Dim, Sym, parse
 from linnet.errors import ShapeError, UsageError
 from linnet.runtime.bind import Binding, Tensor
 from linnet.runtime.boundary import NUMPY, Boundary
+from linnet.runtime.layout import DENSE, Layout
 from linnet.runtime.machine import Machine
+from linnet.runtime.memory import Stored
+from linnet.runtime.source import WeightSource
 
 ALIGNMENT = 64
 Array = npt.NDArray[Any]
-
-
-class WeightSource(Protocol):
-    """Where weights come from: a `Checkpoint`, or `Arrays`."""
-
-    @property
-    def tensors(self) -> Mapping[str, Tensor]: ...
-    def array(self, name: str) -> Array:
-        """The tensor as stored, read-only; f16 as float16, bf16 as its bits in uint16."""
-        ...
-
-    def release(self, name: str) -> None:
-        """The tensor was copied elsewhere; its memory may go until it is asked for again."""
 
 
 class Arrays:
@@ -49,6 +41,10 @@ class Arrays:
 
     def array(self, name: str) -> Array:
         return np.ascontiguousarray(self._arrays[name])
+
+    def stored(self, name: str) -> Stored:
+        array = self.array(name)
+        return Stored(array.ctypes.data, array.nbytes, array)
 
     def release(self, name: str) -> None:
         """Nothing to let go: the arrays are the caller's."""
@@ -80,7 +76,27 @@ class Program:
         binding: Binding,
         *,
         strict: bool = False,
+        layout: Layout | None = None,
     ) -> None:
+        """`layout`: the packing of these weights, begun before; begun here unless given."""
+        self._machine: Machine | None = machine
+        layout = layout or Layout(artifact, machine, source, binding)
+        try:
+            self._prepare(artifact, machine, source, binding, strict)
+        except BaseException:
+            layout.stop()
+            raise
+        self._weights = self._addresses(layout.finish())
+
+    def _prepare(
+        self,
+        artifact: Artifact,
+        machine: Machine,
+        source: WeightSource,
+        binding: Binding,
+        strict: bool,
+    ) -> None:
+        """All but the packed weights."""
         self.artifact = artifact
         self.binding = binding
         self.entries: Mapping[str, Entry] = {e.name: e for e in artifact.entries}
@@ -90,32 +106,30 @@ class Program:
         }
         self._memory = {name: _Memory(e) for name, e in self.entries.items()}
         self._lock = threading.RLock()
-        self._machine: Machine | None = machine
         self.threads = machine.workers
-        self._weights = self._lay_out(machine, source)
-        self._states = {
-            s.path: (_zeros(s), machine.zeros(_zeros(s).nbytes)) for s in artifact.states
-        }
-        self._state_addresses = [address for _, address in self._states.values()]
+        self._dense = self._place(machine, source)
+        self._states = {s.path: _Held.new(s, machine) for s in artifact.states}
+        self._state_addresses = [held.address for held in self._states.values()]
+        self._fresh = True  # no state has been written yet
 
-    def _lay_out(self, machine: Machine, source: WeightSource) -> list[int]:
-        """Addresses of all weights, in the order of the artifact."""
-        addresses: list[int] = []
-        dense: dict[str, int] = {}
+    def _place(self, machine: Machine, source: WeightSource) -> dict[str, int]:
+        """The addresses of the weights that are used as they are, by tensor name."""
+        placed: dict[str, int] = {}
         for weight in self.artifact.weights:
             name = self.binding.names[weight.path]
-            stored, dtype = source.array(name), source.tensors[name].dtype
-            if weight.layout != "dense":
-                start = stored.reshape(-1)[weight.offset :]
-                packed = machine.pack(weight.layout, start, dtype, weight.args, weight.size)
-                addresses.append(packed)
+            if weight.layout == DENSE and name not in placed:
+                dtype, stored = source.tensors[name].dtype, source.array(name)
+                placed[name] = machine.place(_declared(weight, dtype, stored))
                 source.release(name)
-                continue
-            if name not in dense:
-                dense[name] = machine.place(_declared(weight, dtype, stored))
-                source.release(name)
-            addresses.append(dense[name])
-        return addresses
+        return placed
+
+    def _addresses(self, packed: Sequence[int]) -> list[int]:
+        """The addresses of all weights, in the order of the artifact."""
+        rest = iter(packed)
+        return [
+            self._dense[self.binding.names[w.path]] if w.layout == DENSE else next(rest)
+            for w in self.artifact.weights
+        ]
 
     def call(self, entry: str, args: Sequence[Any], sizes: Mapping[str, int] | None = None) -> Any:
         """Run `entry` on arrays in the order of its inputs; `sizes` gives generics that no input
@@ -133,6 +147,7 @@ class Program:
                 for dims, result in zip(boundary.results, description.results, strict=True)
             ]
             arena, scratch = self._memory[entry].bytes(values)
+            self._fresh = self._fresh and not description.states
             machine.run(
                 description.symbol,
                 [values[name] for name in description.sizes],
@@ -155,34 +170,36 @@ class Program:
         """Make every state zero, as at the start."""
         with self._lock:
             machine = self._open()
-            for zeros, address in self._states.values():
-                machine.write(address, zeros)
+            for held in self._states.values() if not self._fresh else ():
+                machine.clear(held.address, held.bytes)
+            self._fresh = True
 
     def state(self, path: str) -> Array:
         """A copy of a state member. Raises UsageError for a path that is none."""
         with self._lock:
-            zeros, address = self._state(path)
-            out = np.empty_like(zeros)
-            self._open().read(address, out)
+            held = self._state(path)
+            out = np.empty(held.dims, held.dtype)
+            self._open().read(held.address, out)
             return out
 
     def set_state(self, path: str, value: Any) -> None:
         """Overwrite a state member. Raises UsageError for a path that is none, ShapeError for
         another shape."""
         with self._lock:
-            zeros, address = self._state(path)
+            held = self._state(path)
             try:
                 with np.errstate(over="raise"):
-                    array = np.asarray(value, zeros.dtype)
+                    array = np.asarray(value, held.dtype)
             except (TypeError, ValueError, ArithmeticError) as error:
-                raise UsageError(f"state `{path}` holds {zeros.dtype}: {error}") from None
-            if array.shape != zeros.shape:
+                raise UsageError(f"state `{path}` holds {held.dtype}: {error}") from None
+            if array.shape != held.dims:
                 raise ShapeError(
-                    f"state `{path}` has shape {list(zeros.shape)}, not {list(array.shape)}"
+                    f"state `{path}` has shape {list(held.dims)}, not {list(array.shape)}"
                 )
-            self._open().write(address, np.ascontiguousarray(array))
+            self._fresh = False
+            self._open().write(held.address, np.ascontiguousarray(array))
 
-    def _state(self, path: str) -> tuple[Array, int]:
+    def _state(self, path: str) -> _Held:
         if not isinstance(path, str) or path not in self._states:
             raise UsageError(f"no state `{path}`; there are {', '.join(self._states) or 'none'}")
         return self._states[path]
@@ -243,6 +260,20 @@ def _declared(weight: Weight, stored: str, array: Array) -> Array:
     return wide
 
 
-def _zeros(state: State) -> Array:
-    """What a state holds at the start; costs no memory until it is read."""
-    return np.zeros(state.dims, NUMPY[state.dtype])
+@dataclass(frozen=True)
+class _Held:
+    """A state member in the machine's memory."""
+
+    dims: tuple[int, ...]
+    dtype: np.dtype[Any]
+    address: int
+
+    @staticmethod
+    def new(state: State, machine: Machine) -> _Held:
+        """Room for one, all zero: nothing is written before it is used."""
+        dtype = NUMPY[state.dtype]
+        return _Held(state.dims, dtype, machine.zeros(math.prod(state.dims) * dtype.itemsize))
+
+    @property
+    def bytes(self) -> int:
+        return math.prod(self.dims) * self.dtype.itemsize

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import platform
 import shutil
 import struct
@@ -327,8 +328,9 @@ class PackJob(ctypes.Structure):
     _fields_ = (
         ("source", ctypes.c_void_p),
         ("packed", ctypes.c_void_p),
-        ("dtype", ctypes.c_int64),
         ("args", ctypes.c_int64 * 4),
+        ("is_file", ctypes.c_int64),
+        ("next", ctypes.c_void_p),
     )
 
 
@@ -341,13 +343,13 @@ class Library:
         self.c.linnet_pool_run.argtypes = [ctypes.c_void_p] * 3
         self.c.linnet_pool_free.argtypes = [ctypes.c_void_p]
 
-    def pack(
-        self, source: np.ndarray, packed: np.ndarray, kind: int, args: tuple[int, ...]
-    ) -> None:
-        job = PackJob(source.ctypes.data, packed.ctypes.data, kind, (ctypes.c_int64 * 4)(*args))
+    def pack(self, function: str, *jobs: PackJob) -> None:
+        """Run the jobs one after the other, by one call of a packing function."""
+        for job, after in itertools.pairwise(jobs):
+            job.next = ctypes.addressof(after)
         pool = self.c.linnet_pool_new(2)
-        function = ctypes.cast(self.c.linnet_pack_panels, ctypes.c_void_p)
-        self.c.linnet_pool_run(pool, function, ctypes.byref(job))
+        code = ctypes.cast(self.c[function], ctypes.c_void_p)
+        self.c.linnet_pool_run(pool, code, ctypes.addressof(jobs[0]))
         self.c.linnet_pool_free(pool)
 
 

@@ -17,7 +17,8 @@ from linnet.ir.node import Graph, Named, toposort
 from linnet.ir.ops import Op
 from linnet.plan.build import plan_unit
 from linnet.runtime.bind import bind
-from linnet.runtime.machine import EmulatedMachine, LocalMachine, Machine
+from linnet.runtime.emulated import EmulatedMachine
+from linnet.runtime.machine import LocalMachine, Machine
 from linnet.runtime.program import Arrays, Program
 from linnet.targets.target import load_target
 from linnet.toolchain.cc import (
