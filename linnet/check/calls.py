@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from linnet.check import show
 from linnet.check.context import CallEdge, Context, is_poison, poison
-from linnet.check.dims_of import possible_sizes
 from linnet.check.entities import (
+    AliasItem,
     BlockItem,
     Entity,
     FunctionItem,
@@ -16,8 +16,9 @@ from linnet.check.entities import (
     ModuleItem,
     Poison,
     PreludeItem,
+    StructItem,
 )
-from linnet.check.fit import ARGUMENT, adapt, mismatch, shape_notes
+from linnet.check.inference import Inference, explicit_generics
 from linnet.check.names import (
     describe,
     nearest,
@@ -26,31 +27,23 @@ from linnet.check.names import (
     unknown_name,
 )
 from linnet.check.prelude import prelude_call
-from linnet.check.proofs import counterexample, equal, suggestion
 from linnet.check.receivers import own_block, static_entity
+from linnet.check.structs import build
 from linnet.check.substitute import Bindings
 from linnet.check.typed import (
-    Call,
     FunctionDecl,
-    GenericParam,
     MemberRef,
-    Parameter,
     TExpr,
     Variable,
 )
 from linnet.check.types import (
     Block,
-    DTypeVar,
-    GenericArgument,
-    GenericSymbol,
     Optional,
-    Type,
-    Unit,
+    Struct,
 )
-from linnet.check.types_of import generic_argument, in_class, prove_clauses
-from linnet.check.unify import Clash, Unifier
+from linnet.check.types_of import resolve_alias
+from linnet.check.unify import Unifier
 from linnet.diag import Label, Span
-from linnet.dims import Clause
 from linnet.syntax import tree
 
 
@@ -90,6 +83,12 @@ def _named(ctx: Context, node: tree.Call, callee: tree.Name) -> TExpr:
 def _entity_call(ctx: Context, node: tree.Call, entity: Entity, name: str, span: Span) -> TExpr:
     if isinstance(entity, Poison) or (isinstance(entity, Variable) and is_poison(entity.type)):
         return _unchecked(ctx, node)
+    if isinstance(entity, AliasItem):
+        known = resolve_alias(ctx, entity, span) and entity.type
+        if isinstance(known, Struct):
+            return build(ctx, node, ctx.run.structs[known.decl], span, known)
+    if isinstance(entity, StructItem):
+        return build(ctx, node, entity, span)
     if not isinstance(entity, FunctionItem):
         return _not_callable(ctx, node, f"`{name}` is {describe(entity)}:", span)
     receiver = None
@@ -236,7 +235,7 @@ def function_call(
         return _unchecked(ctx, node)
     block = receiver.type if receiver is not None else None
     bindings = Bindings.of(block) if isinstance(block, Block) else Bindings()
-    explicit = _explicit(ctx, node, decl, span)
+    explicit = explicit_generics(ctx, node, decl, span)
     placed = _placed(ctx, node, decl, span)
     values = [None if arg is None else _argument(ctx, arg) for arg in placed or ()]
     if explicit is None or placed is None or any(v is not None and is_poison(v) for v in values):
@@ -246,7 +245,7 @@ def function_call(
     unifier = Unifier(ctx.facts, bindings, {g.symbol for g in decl.generics})
     for param, argument in zip(decl.generics, explicit, strict=False):
         unifier.bind(param.symbol, argument)
-    inference = _Inference(ctx, node, decl, unifier, values, span)
+    inference = Inference(ctx, node, decl, unifier, values, span)
     if not inference.solve():
         return poison(node.span)
     if ctx.function is not None:
@@ -266,29 +265,6 @@ def _call_in_constant(ctx: Context, node: tree.Call, decl: FunctionDecl) -> TExp
 
 def _argument(ctx: Context, node: tree.Argument) -> TExpr:
     return ctx.value(node.value)
-
-
-def _explicit(
-    ctx: Context, node: tree.Call, decl: FunctionDecl, span: Span
-) -> list[GenericArgument] | None:
-    """The generic arguments that are written out, or None after a report."""
-    written = node.type_args or ()
-    if len(written) > len(decl.generics):
-        ctx.report(
-            "E2111",
-            f"`{decl.name}` has too many generic arguments",
-            span,
-            f"{len(written)} given, takes {len(decl.generics)} at most",
-            related=(Label(decl.span, "declared here"),),
-            notes=(f"declared as `{show.signature(decl)}`",),
-        )
-        return None
-    found = [
-        generic_argument(ctx, argument, param)
-        for argument, param in zip(written, decl.generics, strict=False)
-    ]
-    whole = [argument for argument in found if argument is not None]
-    return whole if len(whole) == len(found) else None
 
 
 def _placed(
@@ -338,161 +314,3 @@ def _bad_arguments(
         help=help or (),
     )
     return None
-
-
-class _Inference:
-    """Steps 3 to 6 of a call: unify, defaults, proofs, result."""
-
-    def __init__(
-        self,
-        ctx: Context,
-        node: tree.Call,
-        decl: FunctionDecl,
-        unifier: Unifier,
-        values: list[TExpr | None],
-        span: Span,
-    ) -> None:
-        self.ctx = ctx
-        self.node = node
-        self.decl = decl
-        self.unifier = unifier
-        self.bindings = unifier.bindings
-        self.values = values
-        self.span = span
-
-    def solve(self) -> bool:
-        """Everything up to the proofs; False after the first report."""
-        return (
-            self._unify()
-            and self._defaults()
-            and self._postponed()
-            and self._classes()
-            and self._literals()
-            and self._where()
-        )
-
-    def _unify(self) -> bool:
-        for number, (param, value) in enumerate(
-            zip(self.decl.parameters, self.values, strict=True)
-        ):
-            if value is None:
-                continue
-            self.unifier.argument = number
-            clash = self.unifier.type(param.variable.type, value.type)
-            if clash is not None:
-                self._clash(clash, param, value)
-                return False
-        return True
-
-    def _clash(self, clash: Clash, param: Parameter, value: TExpr) -> None:
-        wanted = self.bindings.type(param.variable.type)
-        related = (Label(param.span, f"`{param.variable.name}` is declared here"),)
-        if clash.kind == "packs":
-            packs = [g for g in self.decl.generics if g.symbol in self.unifier.open]
-            self._undetermined(packs[0])
-            return
-        self._mismatch(value, wanted, related, param)
-
-    def _mismatch(
-        self, value: TExpr, wanted: Type, related: tuple[Label, ...], param: Parameter
-    ) -> None:
-        if wanted != param.variable.type:
-            name = param.variable.name
-            text = f"`{name}` is `{show.type_(wanted)}` here, from the generics known so far"
-            related = (Label(param.span, text),)
-        mismatch(self.ctx, value, wanted, ARGUMENT, related)
-
-    def _defaults(self) -> bool:
-        for param in self.decl.generics:
-            if param.symbol not in self.unifier.open:
-                continue
-            if param.default is None:
-                self._undetermined(param)
-                return False
-            self.unifier.bind(param.symbol, self.bindings.argument(param.default))
-        return True
-
-    def _undetermined(self, param: GenericParam) -> None:
-        names = []
-        for generic in self.decl.generics:
-            bound = self.bindings.get(generic.symbol)
-            names.append(generic.name if bound is None else show.argument(bound))
-        still_open = self.unifier.open
-        last = max(n for n, g in enumerate(self.decl.generics) if g.symbol in still_open)
-        callee = self.node.callee.span.text
-        spelling = f"{callee}<{', '.join(names[: last + 1])}>(…)"
-        self.ctx.report(
-            "E2110",
-            f"generic `{param.name}` of `{self.decl.name}` cannot be worked out",
-            self.span,
-            "no argument determines it",
-            related=(Label(param.span, "declared here"),),
-            notes=("products and quotients of dimensions are compared, never solved",)
-            if self.unifier.postponed
-            else (),
-            help=f"write it at the call: `{spelling}`, with a value for `{param.name}`",
-        )
-
-    def _postponed(self) -> bool:
-        for pattern, found, number in self.unifier.postponed:
-            wanted = self.bindings.dim(pattern)
-            if equal(self.ctx.facts, wanted, found):
-                continue
-            param, value = self.decl.parameters[number], self.values[number]
-            assert value is not None
-            claim = Clause.of("==", wanted, found)
-            full = self.bindings.type(param.variable.type)
-            self.ctx.report(
-                "E2202",
-                "argument has another shape than needed",
-                value.span,
-                f"this is {show.quoted(value.type)}",
-                related=(Label(param.span, f"`{pattern}` is `{wanted}` here"),),
-                notes=(
-                    f"expected {show.quoted(full)}",
-                    *shape_notes(self.ctx, value.type, full),
-                    *counterexample(self.ctx.facts, claim),
-                ),
-                help=suggestion(self.ctx, claim),
-            )
-            return False
-        return True
-
-    def _classes(self) -> bool:
-        explicit = len(self.node.type_args or ())
-        for param in self.decl.generics[explicit:]:
-            bound = self.bindings.get(param.symbol)
-            if not isinstance(bound, str | DTypeVar):
-                continue
-            if not in_class(self.ctx, bound, param, self.span):
-                return False
-        return True
-
-    def _literals(self) -> bool:
-        """Give the literals among the arguments the types their parameters have by now."""
-        for number, (param, value) in enumerate(
-            zip(self.decl.parameters, self.values, strict=True)
-        ):
-            if value is None:
-                continue
-            wanted = self.bindings.type(param.variable.type)
-            adapted = adapt(self.ctx, value, wanted, ARGUMENT)
-            if adapted is None or is_poison(adapted):
-                return False
-            self.values[number] = adapted
-        return True
-
-    def _where(self) -> bool:
-        clauses = [self.bindings.clause(clause) for clause in self.decl.where]
-        return prove_clauses(self.ctx, clauses, f"`{self.decl.name}`", self.span)
-
-    def result(self, receiver: TExpr | None) -> TExpr:
-        generics: dict[GenericSymbol, GenericArgument] = {}
-        for param in self.decl.generics:
-            bound = self.bindings.get(param.symbol)
-            assert bound is not None
-            generics[param.symbol] = bound
-        type = Unit() if self.decl.result is None else self.bindings.type(self.decl.result)
-        if not possible_sizes(self.ctx, type, self.node.span, f"`{self.decl.name}`"):
-            return poison(self.node.span)
-        return Call(type, self.node.span, self.decl, generics, tuple(self.values), receiver)

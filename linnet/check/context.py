@@ -19,8 +19,9 @@ from linnet.check.entities import (
     ModuleScope,
     Poison,
     Scope,
+    StructItem,
 )
-from linnet.check.typed import BlockDecl, FunctionDecl, IndexVar, TExpr, Variable
+from linnet.check.typed import BlockDecl, FunctionDecl, IndexVar, StructDecl, TExpr, Variable
 from linnet.check.types import Array, Block, Error, Optional, Type, Unit
 from linnet.diag import Label, Problems, Span
 from linnet.dims.facts import Facts
@@ -48,6 +49,7 @@ class Run:
     evaluate: Callable[[Context, tree.Expr], TExpr]
     std: Path | None = None  # of the library, for suggestions
     blocks: dict[BlockDecl, BlockItem] = field(default_factory=dict)
+    structs: dict[StructDecl, StructItem] = field(default_factory=dict)
     calls: list[CallEdge] = field(default_factory=list)
     locals: list[Variable] = field(default_factory=list)
     read: set[int] = field(default_factory=set)  # ids of variables and members in use

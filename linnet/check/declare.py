@@ -21,8 +21,9 @@ from linnet.check.entities import (
     Poison,
     PoisonItem,
     Scope,
+    StructItem,
 )
-from linnet.check.typed import BlockDecl, EnumDecl, FunctionDecl, Member
+from linnet.check.typed import BlockDecl, EnumDecl, FunctionDecl, Member, StructDecl
 from linnet.check.types import Error
 from linnet.diag import Label, Span
 from linnet.syntax import tree
@@ -102,20 +103,33 @@ def _item(
             return AliasItem(node, module, scope, Scope(scope))
         case tree.Const():
             return ConstItem(node, module, scope, block=block)
-        case tree.Struct() | tree.Kernel():
+        case tree.Struct():
+            return _struct(run, node, module, scope)
+        case tree.Kernel():
             _later(run, node)
     return PoisonItem(node)
 
 
-def _later(run: Run, node: tree.Struct | tree.Kernel) -> None:
-    struct = isinstance(node, tree.Struct)
+def _later(run: Run, node: tree.Kernel) -> None:
     run.report(
         "E2190",
-        f"{'structs' if struct else 'kernels'} are not supported by this compiler",
+        "kernels are not supported by this compiler",
         node.name_span,
         "known to the language, not built yet",
-        help="use a tuple instead" if struct else "leave it out: the body of the op is enough",
+        help="leave it out: the body of the op is enough",
     )
+
+
+def _struct(run: Run, node: tree.Struct, module: ModuleScope, scope: Scope) -> StructItem:
+    seen: dict[str, Span] = {}
+    for field in node.fields:
+        if field.name in seen:
+            twice(run, "field", field.name, field.name_span, seen[field.name])
+        seen.setdefault(field.name, field.name_span)
+    decl = StructDecl(node.name, module.name, node.name_span)
+    item = StructItem(node, decl, module, scope, Scope(scope))
+    run.structs[decl] = item
+    return item
 
 
 def _variants(run: Run, node: tree.Enum) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from linnet.check.context import Context, is_poison
 from linnet.check.entities import AliasItem, Entity, GenericItem, Poison, PreludeItem
 from linnet.check.names import unknown_name
 from linnet.check.proofs import certainly_negative
+from linnet.check.substitute import field_types
 from linnet.check.typed import ConstRef, Variable
 from linnet.check.types import (
     Axis,
@@ -18,6 +19,7 @@ from linnet.check.types import (
     Optional,
     Scalar,
     Shape,
+    Struct,
     Tensor,
     Tuple,
     Type,
@@ -95,6 +97,8 @@ def possible_sizes(ctx: Context, type: Type, span: Span, whose: str) -> bool:
             return possible_sizes(ctx, inner, span, whose)
         case Tuple(items):
             return all(possible_sizes(ctx, item, span, whose) for item in items)
+        case Struct():
+            return all(possible_sizes(ctx, t, span, whose) for t in field_types(type))
         case Tensor(_, axes):
             for axis in axes:
                 if isinstance(axis, Dim) and axis.poisoned:

@@ -15,6 +15,7 @@ from linnet.check.typed import (
     FunctionDecl,
     GenericParam,
     Member,
+    StructDecl,
     Variable,
 )
 from linnet.check.types import SCALARS, Type
@@ -105,6 +106,21 @@ class AliasItem:
 
 
 @dataclass(eq=False)
+class StructItem:
+    """`demands` and `state` as for aliases; its fields stand in `decl`."""
+
+    node: tree.Struct
+    decl: StructDecl
+    module: ModuleScope
+    scope: Scope
+    inner: Scope
+    demands: list[Demand] = field(default_factory=list)
+    state: str = "new"
+    head_ok: bool = True
+    sort = "struct"
+
+
+@dataclass(eq=False)
 class ConstItem:
     """`state` as for aliases; `decl` is None when the value is poisoned."""
 
@@ -167,7 +183,7 @@ class PoisonItem(Poison):
     node: tree.Item
 
 
-Item = FunctionItem | BlockItem | EnumItem | AliasItem | ConstItem | PoisonItem
+Item = FunctionItem | BlockItem | EnumItem | StructItem | AliasItem | ConstItem | PoisonItem
 Entity = Item | ModuleItem | GenericItem | MemberItem | PreludeItem | Poison | Variable
 
 

@@ -25,12 +25,14 @@ from linnet.check.entities import (
     MemberItem,
     ModuleItem,
     Poison,
+    StructItem,
 )
 from linnet.check.index import reduction
 from linnet.check.names import describe, nearest, public_item, unknown_name, wrong_sort
 from linnet.check.operators import binary, dim_value, unary
 from linnet.check.receivers import own_block, static_entity
 from linnet.check.slices import index_expr
+from linnet.check.structs import field_of
 from linnet.check.typed import (
     DimValue,
     EnumValue,
@@ -51,6 +53,7 @@ from linnet.check.types import (
     NoneLiteral,
     Optional,
     Scalar,
+    Struct,
     Tuple,
 )
 from linnet.check.types_of import resolve_alias
@@ -150,7 +153,7 @@ def _attribute(ctx: Context, node: tree.Attribute) -> TExpr:
                 return _variant_of(ctx, entity.type, node)
             if is_poison(entity.type):
                 return poison(node.span)
-    if isinstance(entity, AliasItem | BlockItem | FunctionItem):
+    if isinstance(entity, AliasItem | StructItem | BlockItem | FunctionItem):
         name = node.base.span.text
         wrong_sort(ctx, name, entity, node.base.span, "it has no members of its own here")
         return poison(node.span)
@@ -193,6 +196,8 @@ def _field(ctx: Context, base: TExpr, node: tree.Attribute) -> TExpr:
         return poison(node.span)
     if isinstance(base.type, Block):
         return member_of(ctx, base, node)
+    if isinstance(base.type, Struct):
+        return field_of(ctx, base, base.type, node)
     help: tuple[str, ...] = ()
     if isinstance(base.type, Optional):
         help = ("take it apart first: `match … { some(v) => … none => … }`",)

@@ -25,10 +25,12 @@ from linnet.check.entities import (
     Item,
     ModuleScope,
     Poison,
+    StructItem,
 )
 from linnet.check.fit import DEFAULT, fit
 from linnet.check.generics import declare_generics
 from linnet.check.names import resolve
+from linnet.check.substitute import field_types
 from linnet.check.typed import GenericParam, Member, Parameter, Variable
 from linnet.check.types import (
     Array,
@@ -36,12 +38,19 @@ from linnet.check.types import (
     Error,
     Optional,
     Scalar,
+    Struct,
     Tensor,
     Tuple,
     Type,
     Unit,
 )
-from linnet.check.types_of import array_type, resolve_alias, type_of, value_type
+from linnet.check.types_of import (
+    array_type,
+    resolve_alias,
+    resolve_struct,
+    type_of,
+    value_type,
+)
 from linnet.diag import Span
 from linnet.dims import Clause, Sym
 from linnet.dims.facts import Facts
@@ -64,6 +73,8 @@ def resolve_heads(run: Run) -> None:
             _function(run, item)
         elif isinstance(item, AliasItem):
             resolve_alias(_outside(run, item), item, item.node.name_span)
+        elif isinstance(item, StructItem):
+            resolve_struct(_outside(run, item), item, item.node.name_span)
         elif isinstance(item, ConstItem):
             resolve_constant(run, item)
 
@@ -78,7 +89,9 @@ def every_item(module: ModuleScope) -> Iterator[Item]:
             waiting.extend(reversed(item.items))
 
 
-def _outside(run: Run, item: FunctionItem | BlockItem | AliasItem | EnumItem) -> Context:
+def _outside(
+    run: Run, item: FunctionItem | BlockItem | AliasItem | EnumItem | StructItem
+) -> Context:
     return Context(run, item.module, item.scope, Facts())
 
 
@@ -98,7 +111,7 @@ def _generics(run: Run, item: Item) -> None:
         place = Context(run, item.module, item.inner, Facts())
         item.decl.generics = declare_generics(place, item.node.generics, item.inner)
         item.head_ok = run.errors == before
-    elif isinstance(item, AliasItem | EnumItem):
+    elif isinstance(item, AliasItem | EnumItem | StructItem):
         place = Context(run, item.module, item.inner, Facts())
         generics = declare_generics(place, item.node.generics, item.inner)
         item.head_ok = run.errors == before
@@ -267,12 +280,15 @@ def _parameters(ctx: Context, node: tree.Function) -> tuple[Parameter, ...]:
 
 
 def _crosses(ctx: Context, type: Type, span: Span, what: str) -> None:
-    """Entries exchange scalars, tensors and tuples of them."""
+    """Entries exchange scalars, tensors and tuples of them; a struct is a tuple of its fields."""
     match type:
         case Scalar() | Tensor() | Error():
             return
         case Tuple(items):
             for item in items:
+                _crosses(ctx, item, span, what)
+        case Struct():
+            for item in field_types(type):
                 _crosses(ctx, item, span, what)
         case Optional():
             ctx.report(

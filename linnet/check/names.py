@@ -22,6 +22,7 @@ from linnet.check.entities import (
     ModuleItem,
     ModuleScope,
     Poison,
+    StructItem,
 )
 from linnet.check.typed import Variable
 from linnet.diag import Label, Span
@@ -135,7 +136,7 @@ def _library_line(std: Path | None, name: str) -> str | None:
     """The same from the text of library modules that nobody has imported yet."""
     if std is None:
         return None
-    pattern = re.compile(rf"^pub\s+(?:fn|op|block|const|type|enum|entry)\s+{name}\b", re.M)
+    pattern = re.compile(rf"^pub\s+(?:fn|op|block|const|type|enum|struct|entry)\s+{name}\b", re.M)
     for file in sorted(std.rglob("*.linnet")):
         try:
             text = file.read_text(encoding="utf-8")
@@ -169,6 +170,8 @@ def wrong_sort(ctx: Context, name: str, entity: Entity, span: Span, needed: str)
         help = (f"call it: `{name}(…)`; functions are not values",)
     elif isinstance(entity, BlockItem):
         help = ("declare a `sub` of this block and call its methods",)
+    elif isinstance(entity, StructItem):
+        help = (f"build one by the names of its fields: `{name}(…)`",)
     elif name in PRELUDE_FUNCTIONS:
         help = (f"call it: `{name}(…)`",)
     ctx.report("E1208", f"`{name}` is {describe(entity)}", span, needed, help=help)

@@ -22,6 +22,7 @@ from linnet.check.types import (
     Optional,
     Scalar,
     Shape,
+    Struct,
     Tensor,
     Tuple,
     Type,
@@ -106,7 +107,7 @@ def same_type(facts: Facts, a: Type, b: Type) -> bool:
             return len(x) == len(y) and all(
                 same_type(facts, i, j) for i, j in zip(x, y, strict=True)
             )
-        case (Block(d, x), Block(e, y)) | (Enum(d, x), Enum(e, y)):
+        case (Block(d, x), Block(e, y)) | (Enum(d, x), Enum(e, y)) | (Struct(d, x), Struct(e, y)):
             return d is e and all(same_argument(facts, i, j) for i, j in zip(x, y, strict=True))
         case Array(x, n), Array(y, m):
             return same_type(facts, x, y) and is_equal(n, m, facts)

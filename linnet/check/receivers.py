@@ -11,6 +11,7 @@ from linnet.check.entities import (
     FunctionItem,
     ModuleItem,
     Poison,
+    StructItem,
 )
 from linnet.check.names import public_item
 from linnet.check.typed import GenericParam, SelfBlock
@@ -49,5 +50,5 @@ def static_entity(ctx: Context, node: tree.Expr) -> Entity | None:
         entity = public_item(ctx, module.scope, node.name, node.name_span)
     else:
         return None
-    kinds = ModuleItem | EnumItem | AliasItem | BlockItem | FunctionItem | Poison
+    kinds = ModuleItem | EnumItem | StructItem | AliasItem | BlockItem | FunctionItem | Poison
     return entity if isinstance(entity, kinds) else None

@@ -22,6 +22,7 @@ from linnet.check.types import (
     Optional,
     Scalar,
     ShapeLiteral,
+    Struct,
     Tensor,
     Tuple,
     Type,
@@ -92,7 +93,7 @@ def type_(value: Type) -> str:
             return applied(decl.name, arguments[decl.captured :])
         case Array(item, length):
             return f"[{type_(item)}; {length}]"
-        case Enum(decl, arguments):
+        case Enum(decl, arguments) | Struct(decl, arguments):
             return applied(decl.name, arguments)
         case Unit():
             return "no value"

@@ -21,6 +21,7 @@ from linnet.check.types import (
     Optional,
     Scalar,
     Shape,
+    Struct,
     Tensor,
     Tuple,
     Type,
@@ -45,10 +46,10 @@ class Bindings:
             self.bind(symbol, argument)
 
     @staticmethod
-    def of(block: Block) -> Bindings:
-        """What the generics of a block stand for in one of its uses."""
-        symbols = (g.symbol for g in block.decl.generics)
-        return Bindings(dict(zip(symbols, block.arguments, strict=True)))
+    def of(type: Block | Struct) -> Bindings:
+        """What the generics of a block or struct stand for in one of its uses."""
+        symbols = (g.symbol for g in type.decl.generics)
+        return Bindings(dict(zip(symbols, type.arguments, strict=True)))
 
     def bind(self, symbol: GenericSymbol, argument: GenericArgument) -> None:
         if isinstance(symbol, Sym):
@@ -115,6 +116,8 @@ class Bindings:
                 return Array(self.block(item), self.dim(length))
             case Enum(decl, arguments):
                 return Enum(decl, tuple(self.argument(a) for a in arguments))
+            case Struct(decl, arguments):
+                return Struct(decl, tuple(self.argument(a) for a in arguments))
             case CompileTimeInt(value):
                 return CompileTimeInt(self.dim(value))
             case _:
@@ -127,3 +130,9 @@ class Bindings:
 def tensor(dtype: DType, axes: Shape) -> Scalar | Tensor:
     """The type of a value with these axes: without any it is a scalar."""
     return Tensor(dtype, axes) if axes else Scalar(dtype)
+
+
+def field_types(struct: Struct) -> tuple[Type, ...]:
+    """The types of a struct's fields for its arguments, in declaration order."""
+    bindings = Bindings.of(struct)
+    return tuple(bindings.type(type) for type in struct.decl.fields.values())

@@ -120,6 +120,17 @@ class EnumDecl:
 
 
 @dataclass(eq=False)
+class StructDecl:
+    """`fields` by name, in declaration order, over the struct's own generics."""
+
+    name: str
+    module: str
+    span: Span
+    generics: tuple[GenericParam, ...] = ()
+    fields: dict[str, Type] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
 class ConstDecl:
     name: str
     module: str
@@ -334,6 +345,23 @@ class EnumValue(TExpr):
 @dataclass(frozen=True, eq=False)
 class TupleExpr(TExpr):
     items: tuple[TExpr, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class StructExpr(TExpr):
+    """`items` stand in the order of the fields' declaration, `order` says in which they were
+    written and are computed."""
+
+    items: tuple[TExpr, ...]
+    order: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class FieldRef(TExpr):
+    """A field of a struct, by its position in the declaration."""
+
+    base: TExpr
+    position: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from linnet.dims import Dim, Pack, Sym
 
 if TYPE_CHECKING:
-    from linnet.check.typed import BlockDecl, EnumDecl
+    from linnet.check.typed import BlockDecl, EnumDecl, StructDecl
 
 FLOATS = ("f16", "bf16", "f32", "f64")
 INTEGERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
@@ -93,6 +93,15 @@ class Array(Type):
 @dataclass(frozen=True)
 class Enum(Type):
     decl: EnumDecl
+    arguments: tuple[GenericArgument, ...]
+
+
+@dataclass(frozen=True)
+class Struct(Type):
+    """A record. `arguments` follows the declaration order; two are equal by declaration and
+    arguments. What the fields are here says `substitute.field_types`."""
+
+    decl: StructDecl
     arguments: tuple[GenericArgument, ...]
 
 

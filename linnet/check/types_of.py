@@ -20,6 +20,7 @@ from linnet.check.entities import (
     ModuleItem,
     Poison,
     PreludeItem,
+    StructItem,
 )
 from linnet.check.names import resolve, resolve_path, wrong_sort
 from linnet.check.operators import require_positive
@@ -39,6 +40,7 @@ from linnet.check.types import (
     GenericArgument,
     Optional,
     Scalar,
+    Struct,
     Tuple,
     Type,
 )
@@ -110,7 +112,7 @@ def dtype_named(ctx: Context, node: tree.NamedType) -> DType | None:
     entity = resolve_path(ctx, node.path)
     if entity is None:
         return None
-    dtype = entity_dtype(entity)
+    dtype = _dtype_behind(ctx, entity, node.span)
     if dtype is None and not isinstance(entity, Poison):
         wrong_sort(ctx, node.name, entity, node.span, "a dtype is needed here")
     return dtype
@@ -123,6 +125,14 @@ def entity_dtype(entity: Entity) -> DType | None:
     if isinstance(entity, GenericItem) and isinstance(entity.param.symbol, DTypeVar):
         return entity.param.symbol
     return None
+
+
+def _dtype_behind(ctx: Context, entity: Entity, span: Span) -> DType | None:
+    """The same, through aliases that need no arguments."""
+    if not isinstance(entity, AliasItem) or entity.generics:
+        return entity_dtype(entity)
+    known = entity.type if resolve_alias(ctx, entity, span) else None
+    return known.dtype if isinstance(known, Scalar) else None
 
 
 def array_type(ctx: Context, node: tree.ArrayType, code: str) -> Type:
@@ -159,6 +169,8 @@ def _named(ctx: Context, entity: Entity, node: tree.NamedType) -> Type:
                 return Error()
             arguments = type_arguments(ctx, entity.decl.generics, node, node.name)
             return Error() if arguments is None else Enum(entity.decl, arguments)
+        case StructItem():
+            return _struct(ctx, entity, node)
         case AliasItem():
             return _alias(ctx, entity, node)
         case Poison():
@@ -227,15 +239,21 @@ def _alias(ctx: Context, item: AliasItem, node: tree.NamedType) -> Type:
         return Error()
     symbols = (g.symbol for g in item.generics)
     bindings = Bindings(dict(zip(symbols, arguments, strict=True)))
-    for demand in item.demands:
+    fine = meet_demands(ctx, item.demands, bindings, node.span)
+    return bindings.type(item.type) if fine else Error()
+
+
+def meet_demands(ctx: Context, demands: list[Demand], bindings: Bindings, span: Span) -> bool:
+    """Prove what the text of an alias or struct demands of one of its uses."""
+    for demand in demands:
         clause = bindings.clause(demand.clause)
         if demand.whose is None:
-            fine = require_positive(ctx, clause.left, node.span)
+            fine = require_positive(ctx, clause.left, span)
         else:
-            fine = prove_clauses(ctx, [clause], demand.whose, node.span)
+            fine = prove_clauses(ctx, [clause], demand.whose, span)
         if not fine:
-            return Error()
-    return bindings.type(item.type)
+            return False
+    return True
 
 
 def resolve_alias(ctx: Context, item: AliasItem, span: Span) -> bool:
@@ -254,6 +272,43 @@ def resolve_alias(ctx: Context, item: AliasItem, span: Span) -> bool:
         item.state = "busy"
         place = Context(ctx.run, item.module, item.inner, Facts(), demands=item.demands)
         item.type = type_of(place, item.node.type)
+        item.state = "done"
+    return item.head_ok
+
+
+# --- structs ----------------------------------------------------------------------------
+
+
+def _struct(ctx: Context, item: StructItem, node: tree.NamedType) -> Type:
+    if not resolve_struct(ctx, item, node.span):
+        return Error()
+    arguments = type_arguments(ctx, item.decl.generics, node, node.name)
+    if arguments is None:
+        return Error()
+    struct = Struct(item.decl, arguments)
+    fine = meet_demands(ctx, item.demands, Bindings.of(struct), node.span)
+    return struct if fine else Error()
+
+
+def resolve_struct(ctx: Context, item: StructItem, span: Span) -> bool:
+    """Read the types of a struct's fields, once; E2122 where it needs itself."""
+    if item.state == "busy":
+        ctx.report(
+            "E2122",
+            f"struct `{item.node.name}` contains itself",
+            span,
+            "used in its own definition",
+            related=(Label(item.node.name_span, "declared here"),),
+        )
+        item.head_ok = False
+        return False
+    if item.state == "new":
+        item.state = "busy"
+        place = Context(ctx.run, item.module, item.inner, Facts(), demands=item.demands)
+        for field in item.node.fields:
+            type = value_type(place, field.type, f"field `{field.name}`")
+            item.head_ok = item.head_ok and not is_poison(type)
+            item.decl.fields.setdefault(field.name, type)
         item.state = "done"
     return item.head_ok
 
@@ -304,7 +359,8 @@ def generic_argument(
         if entity is None or isinstance(entity, Poison):
             return None
         pack = isinstance(entity, GenericItem) and entity.param.kind == "Shape"
-        typelike = isinstance(entity, PreludeItem | BlockItem | EnumItem | AliasItem | ModuleItem)
+        kinds = PreludeItem | BlockItem | EnumItem | StructItem | AliasItem | ModuleItem
+        typelike = isinstance(entity, kinds)
         if pack or typelike or entity_dtype(entity) is not None:
             return _misfit(ctx, node, param, "a dimension", code)
     return size_of(ctx, node)
@@ -334,7 +390,7 @@ def _dtype_argument(
         entity = resolve_path(ctx, path) if path else resolve(ctx, name or "", node.span)
         if entity is None or isinstance(entity, Poison):
             return None
-        dtype = entity_dtype(entity)
+        dtype = _dtype_behind(ctx, entity, node.span)
     if dtype is None:
         return _misfit(ctx, node, param, "a dtype", code)
     return dtype if in_class(ctx, dtype, param, node.span) else None

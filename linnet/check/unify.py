@@ -27,6 +27,7 @@ from linnet.check.types import (
     Optional,
     Scalar,
     Shape,
+    Struct,
     Tensor,
     Tuple,
     Type,
@@ -81,7 +82,9 @@ class Unifier:
                 return next((clash for clash in clashes if clash is not None), None)
             case Array(a, n), Array(b, m):
                 return self.type(a, b) or (None if self.dim(n, m) else Clash("type"))
-            case (Block(d, a), Block(e, b)) | (Enum(d, a), Enum(e, b)) if d is e:
+            case (
+                (Block(d, a), Block(e, b)) | (Enum(d, a), Enum(e, b)) | (Struct(d, a), Struct(e, b))
+            ) if d is e:
                 fine = all(self.generic(x, y) for x, y in zip(a, b, strict=True))
                 return None if fine else Clash("type")
             case _:

@@ -219,6 +219,11 @@ class Body:
                 return self.locals[variable]
             case t.TupleExpr(items=items):
                 return tuple(self.value(item, name) for item in items)
+            case t.StructExpr(items=items, order=order):
+                fields = {k: self.value(items[k], name) for k in order}
+                return tuple(fields[k] for k in range(len(items)))
+            case t.FieldRef(base=base, position=position):
+                return as_type(tuple[Value, ...], self.value(base, name))[position]
             case t.SomeExpr(inner=inner):
                 return self.value(inner, name)
             case t.NoneExpr():

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import cast as as_type
 
-from linnet.check.substitute import Bindings
+from linnet.check.substitute import Bindings, field_types
 from linnet.check.typed import BlockDecl, FunctionDecl, Program
-from linnet.check.types import Tuple, Type
+from linnet.check.types import Struct, Tuple, Type
 from linnet.diag import Span
 from linnet.dims import Clause, Dim, Facts, Sym, holds
 from linnet.errors import UsageError
@@ -139,7 +139,11 @@ def _lower(
 
 
 def _input(body: Body, name: str, type: Type, span: Span, inputs: list[Node]) -> Value:
-    """An INPUT node; the parts of a tuple are inputs of their own, `name.0`, `name.1`, ..."""
+    """An INPUT node; the parts of a tuple are inputs of their own, `name.0`, `name.1`, ..., those
+    of a struct `name.field`."""
+    if isinstance(type, Struct):
+        fields = zip(type.decl.fields, field_types(type), strict=True)
+        return tuple(_input(body, f"{name}.{f}", item, span, inputs) for f, item in fields)
     if isinstance(type, Tuple):
         return tuple(
             _input(body, f"{name}.{k}", item, span, inputs) for k, item in enumerate(type.items)

@@ -1,7 +1,7 @@
 """The tensors that a value consists of, and back: how a loop carries any kind of value.
 
-A tuple is its parts one after another. An optional is a scalar `bool`, whether it has a value,
-and the parts of that value, zeros where there is none.
+A tuple is its parts one after another, a struct its fields. An optional is a scalar `bool`,
+whether it has a value, and the parts of that value, zeros where there is none.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from typing import cast as as_type
 
-from linnet.check.types import Optional, Scalar, Tensor, Tuple, Type
+from linnet.check.substitute import field_types
+from linnet.check.types import Optional, Scalar, Struct, Tensor, Tuple, Type
 from linnet.diag import Span
 from linnet.ir import build as ir
 from linnet.ir.node import Node, Origin
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 def spread(body: Body, type: Type, value: Value, name: str, span: Span) -> list[tuple[str, Array]]:
     """The parts of `value`, of the declared `type`, with a name for each."""
+    if isinstance(type, Struct):
+        type = Tuple(field_types(type))
     if isinstance(type, Tuple):
         parts = zip(type.items, as_type(tuple[Value, ...], value), strict=True)
         return [
@@ -43,6 +46,8 @@ def spread(body: Body, type: Type, value: Value, name: str, span: Span) -> list[
 
 def collect(type: Type, parts: Iterator[Node]) -> Value:
     """The value of `type` that consists of the next `parts`."""
+    if isinstance(type, Struct):
+        type = Tuple(field_types(type))
     if isinstance(type, Tuple):
         return tuple(collect(item, parts) for item in type.items)
     if isinstance(type, Optional):
@@ -55,6 +60,8 @@ def _zeros(body: Body, type: Type, origin: Origin, span: Span) -> Value:
     match type:
         case Tuple(items):
             return tuple(_zeros(body, item, origin, span) for item in items)
+        case Struct():
+            return _zeros(body, Tuple(field_types(type)), origin, span)
         case Optional(inner):
             return _zeros(body, inner, origin, span)
     dtype = body.dtype_of_type(type)

@@ -3,7 +3,7 @@
     Node          a tensor or scalar of the graph
     View          a tensor or scalar that depends on loop variables of a map being written; its
                   elements are written out where they are used
-    tuple         a tuple, value by value
+    tuple         a tuple, value by value; a struct, field by field
     Absent        an optional without a value; one with a value is that value
     Maybe         an optional of which only the run can tell
     BlockValue    an instance of a block

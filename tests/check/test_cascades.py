@@ -108,8 +108,9 @@ CASES = {
         "fn f(x: Tensor[4; f32]) -> f32 { let y = summ[i] x[i]\n return y }",
         ["E1101"],
     ),
-    "structs are answered once": (
-        "struct P { left: f32 } fn f(p: P) -> f32 { return P(left = 1.0).left + p.left }",
+    "kernels are answered once": (
+        "kernel k(x: f32) -> y: f32 grid(1) { store(y, 0, x) }"
+        " op f(x: f32) -> f32 kernel k { return x }",
         ["E2190"],
     ),
 }

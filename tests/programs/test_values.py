@@ -66,3 +66,12 @@ def test_the_arm_that_is_not_taken_leaves_states_alone() -> None:
         for n in (2, -5, 3)
     ]
     assert steps == [[1, [1, 1]], [0, [1, 1]], [11, [11, 11]]]
+
+
+def test_structs() -> None:
+    x = [1.0, 2.0, 6.0]
+    assert call("structs.linnet", "measure", x, True) == [3.0, [-2.0, -1.0, 3.0], 6.0, 1.0, 1.0]
+    assert call("structs.linnet", "measure", x, False)[-1] == 0.0
+    assert call("structs.linnet", "both", 1.0, 2.0) == [2.0, 1.0]
+    assert call("structs.linnet", "fibonacci", 7) == [13, 21]
+    assert call("structs.linnet", "fibonacci", 3) == [3, 2]
