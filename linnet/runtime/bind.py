@@ -6,7 +6,6 @@ a `Binding`. Nothing is read but names, shapes and dtypes; all mismatches are re
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -98,6 +97,8 @@ def _missing(
 
 
 def _not_found(parameter: Parameter, name: str, tensors: Iterable[str]) -> str:
+    import difflib
+
     near = difflib.get_close_matches(name, list(tensors), n=1)
     hint = f" (the nearest name there is `{near[0]}`)" if near else ""
     title = f"`{parameter.path}`" if name == parameter.path else f"`{parameter.path}` (`{name}`)"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import platform
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,7 +91,7 @@ def normal_machine(name: str) -> str:
 
 def host_machine() -> str:
     """Return the architecture of this machine, for example `x86_64` or `aarch64`."""
-    return normal_machine(platform.machine())
+    return normal_machine(os.uname().machine)
 
 
 def supported_targets(
@@ -132,9 +132,15 @@ def cpu_identity() -> str:
     """Return a short text that changes when the usable CPU features change; for cache keys."""
     flags = kernel_cpu_flags()
     # Without a list of features the processor's name is the best there is.
-    facts = sorted(flags) if flags is not None else [platform.processor(), platform.release()]
+    facts = sorted(flags) if flags is not None else _names()
     digest = hashlib.sha256(" ".join(facts).encode()).hexdigest()[:12]
-    return f"{platform.system().lower()}-{host_machine()}-{digest}"
+    return f"{sys.platform}-{host_machine()}-{digest}"
+
+
+def _names() -> list[str]:
+    import platform
+
+    return [platform.processor(), platform.release()]
 
 
 def usable_threads(root: Path = Path("/")) -> int:

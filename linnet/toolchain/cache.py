@@ -14,6 +14,8 @@ first rename wins and both use it. The lock only saves double work, and waiting 
 limit. Nothing is forced to disk: what a power cut has left torn fails its digest and is
 discarded and built anew.
 
+What only writing needs (shutil, tempfile) is imported then: a warm start does not write.
+
 A folder that cannot be written costs one warning; the process then goes on with a private
 folder that is removed when it ends.
 """
@@ -25,8 +27,6 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -130,6 +130,8 @@ class Cache:
         Raises CacheError when not even a private folder can be written.
         """
 
+        import shutil
+
         def fill(folder: Path) -> None:
             for name, content in files.items():
                 if isinstance(content, Path):
@@ -174,6 +176,8 @@ class Cache:
 
     def write_record(self, name: str, value: Mapping[str, object]) -> None:
         """Keep a small JSON object. A record only saves time, so failing to keep it is silent."""
+        import tempfile
+
         root = self.root
         if root is None or self.read_record(name) == value:
             return
@@ -218,6 +222,8 @@ class Cache:
 
     def _fall_back(self, reason: str) -> None:
         """Go on in a private folder, with one warning; CacheError if there is no room at all."""
+        import tempfile
+
         where = f"`{self._shared}`" if self._shared is not None else "of this user"
         try:
             private = Path(tempfile.mkdtemp(prefix="linnet-"))
@@ -322,6 +328,9 @@ def _verified(key: str, folder: Path) -> Entry | None:
 
 def _publish_in(root: Path, key: str, fill: Callable[[Path], None]) -> Entry:
     """Build an artefact aside and rename it into place; an equal one that is there wins."""
+    import shutil
+    import tempfile
+
     staging = _make_folder(root, "staging")
     _make_folder(root, "artefacts")
     _sweep(root)
@@ -357,6 +366,9 @@ def _move_into_place(folder: Path, root: Path, key: str, digests: dict[str, str]
 
 def _discard(folder: Path, root: Path) -> None:
     """Take a damaged artefact out of sight by a rename, then remove it."""
+    import shutil
+    import tempfile
+
     with contextlib.suppress(OSError):
         aside = tempfile.mkdtemp(prefix="discarded-", dir=root / "staging")
         try:
@@ -367,6 +379,8 @@ def _discard(folder: Path, root: Path) -> None:
 
 def _sweep(root: Path) -> None:
     """Remove what processes that were killed long ago left in `staging/` and `locks/`."""
+    import shutil
+
     limit = time.time() - _ABANDONED_SECONDS
     for folder in (root / "staging", root / "locks"):
         with contextlib.suppress(OSError):
@@ -388,11 +402,15 @@ def _make_folder(root: Path, name: str) -> Path:
 
 
 def _remove_private(folder: Path, owner: int) -> None:
+    import shutil
+
     if os.getpid() == owner:  # a forked child must not remove its parent's folder
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_full(folder: Path) -> bool:
+    import shutil
+
     try:
         return shutil.disk_usage(folder).free < _FULL_BYTES
     except OSError:

@@ -20,16 +20,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
-import importlib.util
 import math
 import os
 import shlex
-import shutil
-import signal
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -54,8 +48,6 @@ BASE_FLAGS: tuple[str, ...] = (
 
 _DEFAULT_TIMEOUT = 120.0
 _PROBE_TIMEOUT = 20.0
-_SHOWN_LINES = 20
-_SHOWN_BYTES = 1 << 16
 _WAYS_OUT = 'install gcc or clang with your system\'s package manager, or: pip install "linnet[cc]"'
 
 # Any of these lets the compiler change results, or the processor's mode for the whole process.
@@ -169,7 +161,7 @@ def emulator(machine: str) -> tuple[str, ...] | None:
     if machine == host_machine():
         return ()
     for name in (f"qemu-{machine}", f"qemu-{machine}-static"):
-        path = shutil.which(name)
+        path = _which(name)
         if path is not None:
             return (os.path.abspath(path),)
     return None
@@ -190,8 +182,19 @@ def _native_candidates() -> Iterator[tuple[str, Callable[[], tuple[str, ...]]]]:
     yield "pip's ziglang", _ziglang
 
 
+def _which(name: str) -> str | None:
+    """The program of that name, or at that path; None if there is none that may be run. As
+    `shutil.which`, which brings libraries for compression with it."""
+    folders = ("",) if os.path.dirname(name) else os.get_exec_path()
+    for folder in folders:
+        path = os.path.join(folder, name)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return None
+
+
 def _on_path(name: str) -> tuple[str, ...]:
-    path = shutil.which(name)
+    path = _which(name)
     if path is None:
         raise _NotFoundError("not found")
     return (os.path.abspath(path),)
@@ -204,19 +207,21 @@ def _from_variable(value: str) -> tuple[str, ...]:
     words = value.split(" ")
     for end in range(len(words) - 1, 0, -1):
         program = " ".join(words[:end])
-        if os.path.isabs(program) and shutil.which(program) is not None:
+        if os.path.isabs(program) and _which(program) is not None:
             return (program, *" ".join(words[end:]).split())
     try:
         first, *rest = shlex.split(value)
     except ValueError as error:
         raise _NotFoundError(f"`{value}` cannot be split into words: {error}") from None
-    path = shutil.which(first)
+    path = _which(first)
     if path is None:
         raise _NotFoundError(f"`{first}` not found")
     return (os.path.abspath(path), *rest)
 
 
 def _ziglang() -> tuple[str, ...]:
+    import importlib.util
+
     spec = importlib.util.find_spec("ziglang")
     for folder in (spec.submodule_search_locations or []) if spec else []:
         program = os.path.join(folder, "zig")
@@ -297,7 +302,7 @@ def _fingerprint(command: tuple[str, ...]) -> str:
         # Besides the program itself: `ccache gcc` names another, `@file` holds options.
         path = word.removeprefix("@") if position else word
         with contextlib.suppress(OSError, ValueError):
-            real = os.path.realpath(shutil.which(path) or path)
+            real = os.path.realpath(_which(path) or path)
             status = os.stat(real)
             facts = f"{status.st_size} {status.st_mtime_ns}"
             digest.update(os.fsencode(real) + b"\0" + facts.encode() + b"\0")
@@ -308,6 +313,8 @@ def _environment(command: tuple[str, ...], cache: Cache) -> tuple[tuple[str, str
     """Keep zig's own cache (66 MB) beside ours, not in the working folder or in $HOME."""
     if Path(command[0]).name != "zig":
         return ()
+    import tempfile
+
     place = Path(tempfile.gettempdir()) / f"linnet-zig-{os.getuid()}"
     with contextlib.suppress(OSError):
         place = cache.folder("zig")
@@ -348,18 +355,20 @@ def predefined_macros(compiler: Compiler, flags: Iterable[str] = ()) -> dict[str
 
     Raises ToolchainError if the compiler cannot be run or prints no macros.
     """
+    from linnet.toolchain.running import TimedOutError, ending, last_words, run, scratch_folder
+
     words = (*compiler.command, *flags, "-dM", "-E", "-x", "c", "-")
     limit = min(_PROBE_TIMEOUT, timeout_seconds())
-    with _scratch_folder() as folder:
+    with scratch_folder() as folder:
         try:
-            status, output = _run(words, folder, compiler, limit)
-        except _TimedOutError:
+            status, output = run(words, folder, dict(compiler.environment), limit)
+        except TimedOutError:
             raise ToolchainError(
                 f"`{shlex.join(words)}` did not finish within {limit:g} seconds"
             ) from None
         text = output.read_text(encoding="utf-8", errors="replace")
     if status != 0:
-        raise ToolchainError(f"`{shlex.join(words)}` {_ending(status)}{_last_words(text)}")
+        raise ToolchainError(f"`{shlex.join(words)}` {ending(status)}{last_words(text)}")
     lines = (line.split(" ", 2) for line in text.splitlines() if line.startswith("#define "))
     macros = {line[1]: line[2] if len(line) > 2 else "" for line in lines}
     if "__VERSION__" not in macros:
@@ -443,13 +452,22 @@ def _compile(
     after: tuple[str, ...],
     keep: Path | None,
 ) -> None:
+    from linnet.toolchain.running import (
+        TimedOutError,
+        ending,
+        last_words,
+        run,
+        scratch_folder,
+        tail,
+    )
+
     require_usable(compiler)
     flags = tuple(flags)
     _refuse_unsafe(flags)
     limit = timeout_seconds()
     # Work beside the result, so that the last step is a rename, under plain relative names, so
     # that neither spaces nor alphabets in paths matter, nor do paths get into the result.
-    with _scratch_folder(out.parent) as folder:
+    with scratch_folder(out.parent) as folder:
         (folder / "unit.c").write_text(source, encoding="utf-8")
         words = (
             *compiler.command,
@@ -463,18 +481,18 @@ def _compile(
             *after,
         )
         try:
-            status, output = _run(words, folder, compiler, limit)
+            status, output = run(words, folder, dict(compiler.environment), limit)
             if status == 0 and (folder / "result").is_file():
                 os.replace(folder / "result", out)
                 return
-            ending = _ending(status) if status else "reported success but wrote no file"
-            said = _last_words(_tail(output))
-        except _TimedOutError:
-            ending = f"did not finish within {limit:g} seconds and was stopped"
+            how = ending(status) if status else "reported success but wrote no file"
+            said = last_words(tail(output))
+        except TimedOutError:
+            how = f"did not finish within {limit:g} seconds and was stopped"
             said = ""
         where = _keep(source, keep)
     raise ToolchainError(
-        f"the C compiler `{compiler.shown()}` {ending}{said}\nthe C file is kept: {where}",
+        f"the C compiler `{compiler.shown()}` {how}{said}\nthe C file is kept: {where}",
         help="set LINNET_CC to another compiler, or LINNET_CC_TIMEOUT to more seconds"
         if not said
         else None,
@@ -492,6 +510,8 @@ def _refuse_unsafe(flags: Iterable[str]) -> None:
 
 def _keep(source: str, folder: Path | None) -> Path | str:
     """Write the C text of a failed run to a file named after its content; return the path."""
+    import tempfile
+
     try:
         if folder is None:
             folder = Path(tempfile.gettempdir())
@@ -505,96 +525,3 @@ def _keep(source: str, folder: Path | None) -> Path | str:
     except OSError as error:
         return f"nowhere ({error.strerror})"
     return kept
-
-
-# -- running ---------------------------------------------------------------------------------
-
-
-class _TimedOutError(Exception):
-    """The compiler did not end in time; it has been killed."""
-
-
-@contextlib.contextmanager
-def _scratch_folder(parent: Path | None = None) -> Iterator[Path]:
-    try:
-        folder = tempfile.TemporaryDirectory(
-            prefix="linnet-cc-", dir=parent, ignore_cleanup_errors=True
-        )
-    except OSError as error:
-        if parent is not None:
-            raise
-        raise ToolchainError(
-            f"no temporary folder can be made for the compiler: {error.strerror}",
-            help="set TMPDIR to a folder that can be written",
-        ) from error
-    with folder as name:
-        yield Path(name).absolute()
-
-
-def _run(
-    words: tuple[str, ...], folder: Path, compiler: Compiler, limit: float
-) -> tuple[int, Path]:
-    """Run `words` in `folder`; return the exit status and the file with all that it printed.
-
-    The output goes to a file, not a pipe: nothing it prints can fill memory, and no stray
-    grandchild that holds a pipe open can keep us waiting.
-    """
-    environment = {**os.environ, **dict(compiler.environment), "LC_ALL": "C", "TMPDIR": str(folder)}
-    output = folder / "output.txt"
-    with output.open("wb") as file:
-        try:
-            process = subprocess.Popen(
-                words,
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise ToolchainError(f"`{words[0]}` cannot be started: {reason}") from error
-        try:
-            return _ended(process, limit), output
-        except BaseException:
-            # Also when interrupted: no compiler survives the call that started it.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            raise
-
-
-def _ended(process: subprocess.Popen[bytes], limit: float) -> int:
-    """Wait for the exit status; not by `Popen.wait`, which on an interrupt goes on waiting for
-    a quarter of a second. Raises _TimedOutError."""
-    give_up = time.monotonic() + limit
-    pause = 0.001
-    while (status := process.poll()) is None:
-        if time.monotonic() > give_up:
-            raise _TimedOutError
-        time.sleep(pause)
-        pause = min(2 * pause, 0.02)
-    return status
-
-
-def _ending(status: int) -> str:
-    if status >= 0:
-        return f"failed with exit status {status}"
-    try:
-        name = signal.Signals(-status).name
-    except ValueError:
-        name = f"signal {-status}"
-    return f"was ended by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
-
-
-def _tail(path: Path) -> str:
-    with path.open("rb") as file:
-        file.seek(0, os.SEEK_END)
-        file.seek(max(0, file.tell() - _SHOWN_BYTES))
-        return file.read().decode("utf-8", errors="replace")
-
-
-def _last_words(text: str) -> str:
-    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    return "".join(f"\n  {line}" for line in lines[-_SHOWN_LINES:])

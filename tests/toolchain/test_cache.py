@@ -228,7 +228,7 @@ def test_nowhere_to_write_is_an_error_that_names_the_variable(
     def refuse(**kind: object) -> str:
         raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
 
-    monkeypatch.setattr(cache_module.tempfile, "mkdtemp", refuse)
+    monkeypatch.setattr("tempfile.mkdtemp", refuse)
     with pytest.raises(CacheError, match=r"file.*\n?.*LINNET_CACHE"):
         Cache(occupied).get_or_build(KEY, build_hello)
 

@@ -57,7 +57,7 @@ def script(path: Path, body: str) -> Path:
 def no_compiler_anywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir(exist_ok=True)
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    monkeypatch.setattr(cc.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
 
 def answer_of(library: Path) -> int:
@@ -415,3 +415,16 @@ def test_an_interrupt_ends_the_compiler_and_leaves_nothing(tmp_path: Path) -> No
     wait_until_gone([int(word) for word in (tmp_path / "pids").read_text().split()])
     left = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
     assert {path.parent.name for path in left} == {"records"}
+
+
+def test_programs_are_found_as_the_standard_library_finds_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(tmp_path / "b" / "tool", "")
+    (tmp_path / "a" / "tool").mkdir(parents=True)  # a folder of that name comes first
+    (tmp_path / "a" / "notes").write_text("not to be run")
+    script(tmp_path / "here", "")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'a'}:{tmp_path / 'b'}::{tmp_path / 'gone'}")
+    monkeypatch.chdir(tmp_path)
+    for name in ("tool", "notes", "here", "./here", "./gone", str(tmp_path / "b" / "tool"), "x"):
+        assert cc._which(name) == shutil.which(name), name
