@@ -2,7 +2,8 @@
 
 In goes a vector of logits [Vocab]; out comes one id. The order of steps is: repetition penalty
 and bias on the logits, temperature, top-k, top-p, min-p, draw. Draws come from numpy's PCG64
-generator started with the seed, one number a token, so a seed gives the same text again.
+generator started with the seed, one number a token, so a seed gives the same text again;
+`drawing` has the rule by which a number and the filters choose.
 Nothing here knows about text or models.
 
     temperature         0 is greedy; what is below 1e-6 is treated as 0
@@ -28,11 +29,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from linnet.nest.drawing import Drawer
+
 GREEDY_BELOW = 1e-6
-_FIRST_LOOK = 256
-"""How many of the likeliest ids top-p sorts before it looks at more."""
-_GROUP = 128
-"""How many weights are summed together when a token is drawn from all of them."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +92,7 @@ class Sampler:
         self._sampling = sampling
         self._seen = dict.fromkeys(seen)
         self._generator: np.random.Generator | None = None
+        self._drawer: Drawer | None = None
 
     def pick(self, logits: NDArray[np.float32]) -> int:
         """The next id, from logits [Vocab] of a float dtype, which are left as they are.
@@ -111,7 +111,7 @@ class Sampler:
             )
         chosen = best
         if self._sampling.temperature > 0.0 and math.isfinite(top):
-            chosen = self._draw(adjusted, top)
+            chosen = self._draw(adjusted, best, top)
         if self._sampling.repetition_penalty != 1.0:
             self._seen[chosen] = None
         return chosen
@@ -134,100 +134,18 @@ class Sampler:
                 result[token] += amount
         return result
 
-    def _draw(self, logits: NDArray[np.float32], top: float) -> int:
+    def _draw(self, logits: NDArray[np.float32], best: int, top: float) -> int:
+        """One token of those that the filters keep. Each uses up one random number."""
         import numpy as np
 
-        if self._generator is None:
-            self._generator = np.random.Generator(np.random.PCG64(self._sampling.seed))
+        from linnet.nest.drawing import Drawer, Filters
+
+        s = self._sampling
+        if self._generator is None or self._drawer is None:
+            self._generator = np.random.Generator(np.random.PCG64(s.seed))
+            self._drawer = Drawer(Filters.of(s.temperature, s.top_k, s.top_p, s.min_p))
         point = self._generator.random()
-        s = self._sampling
-        if s.min_p >= 1.0:
-            return int(logits.argmax())
-        if s.top_k and s.top_k < logits.size:
-            ids = _largest(logits, s.top_k)
-            weights = self._weights(logits[ids], top)
-            total = float(weights.sum(dtype=np.float64))
-        elif s.top_p < 1.0 or s.min_p > 0.0:
-            ids, weights, total = self._likeliest(logits, top)
-        else:
-            return _at_share(self._weights(logits, top), point)
-        count = self._count_kept(weights, total)
-        return int(ids[_at_share(weights[:count], point)])
-
-    def _weights(self, logits: NDArray[np.float32], top: float) -> NDArray[np.float32]:
-        """Probabilities up to a common factor; the best has 1."""
-        import numpy as np
-
-        with np.errstate(over="ignore"):
-            scaled = (logits - np.float32(top)) / np.float32(self._sampling.temperature)
-        weights: NDArray[np.float32] = np.exp(scaled)
-        return weights
-
-    def _likeliest(
-        self, logits: NDArray[np.float32], top: float
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32], float]:
-        """Ids with weights, likeliest first, at least as many as top-p and min-p keep; and the
-        weight of all ids together. Most of it lies in few ids: those are sorted first, and
-        more only when needed."""
-        import numpy as np
-
-        s = self._sampling
-        everything = self._weights(logits, top)
-        total = float(everything.sum(dtype=np.float64))
-        count = _FIRST_LOOK
-        while True:
-            ids = _largest(logits, min(count, logits.size))
-            weights = everything[ids]
-            enough = float(weights.sum(dtype=np.float64)) >= s.top_p * total
-            if count >= logits.size or (s.top_p < 1.0 and enough) or weights[-1] < s.min_p:
-                return ids, weights, total
-            count *= 8
-
-    def _count_kept(self, weights: NDArray[np.float32], total: float) -> int:
-        """How many of the sorted `weights` top-p and min-p keep: at least one."""
-        import numpy as np
-
-        s = self._sampling
-        count = weights.size
-        if s.top_p < 1.0:
-            sums = np.cumsum(weights, dtype=np.float64)
-            count = int(np.searchsorted(sums, s.top_p * total, side="left")) + 1
-        if s.min_p > 0.0:
-            count = min(count, int(np.count_nonzero(weights >= s.min_p)))
-        return max(1, min(count, weights.size))
-
-
-def _largest(logits: NDArray[np.float32], count: int) -> NDArray[np.int64]:
-    """The ids of the `count` largest logits, largest first, lower id first among equals."""
-    import numpy as np
-
-    size = logits.size
-    # The largest of each of `columns` groups: the count-th of them is no larger than the
-    # count-th of all, and finding it costs one pass and a small partition.
-    rows = max(1, min(64, size // (2 * count)))
-    columns = size // rows
-    leaders = logits[: rows * columns].reshape(rows, columns).max(axis=0)
-    edge = np.partition(leaders, columns - count)[columns - count]
-    ids = np.flatnonzero(logits >= edge)
-    order = np.argsort(-logits[ids], kind="stable")[:count]
-    return ids[order]
-
-
-def _at_share(weights: NDArray[np.float32], point: float) -> int:
-    """The first place where the running sum of `weights` exceeds `point` (0 to 1) of it all.
-    Sums of groups first: one running sum over a whole vocabulary costs more than the rest."""
-    import numpy as np
-
-    starts = np.arange(0, weights.size, _GROUP)
-    sums = np.cumsum(np.add.reduceat(weights, starts, dtype=np.float64))
-    goal = min(point * sums[-1], np.nextafter(sums[-1], 0.0))
-    group = int(np.searchsorted(sums, goal, side="right"))
-    begin = group * _GROUP
-    part = weights[begin : begin + _GROUP]
-    rest = goal - (sums[group - 1] if group else 0.0)
-    at = int(np.searchsorted(np.cumsum(part, dtype=np.float64), rest, side="right"))
-    # The two ways to sum may differ by a rounding: never go past the last id with any weight.
-    return begin + min(at, int(np.flatnonzero(part)[-1]))
+        return best if s.min_p >= 1.0 else self._drawer.draw(logits, top, point)
 
 
 def whole(name: str, value: object, *, low: int = 0) -> int:
