@@ -321,6 +321,8 @@ class StopMatcher:
 
     def push(self, text: str) -> str:
         """Take a piece, give what can be shown. Once `matched`, nothing more comes."""
+        if not self._stops:
+            return text
         held = self._held + text
         self._held = ""
         found = [at for stop in self._stops if (at := held.find(stop)) >= 0]

@@ -355,7 +355,7 @@ class _Steps:
     def _call(self, entry: str, ids: Sequence[int], pos: int) -> NDArray[np.float32]:
         import numpy as np
 
-        tokens = np.tile(np.array(ids, dtype=np.int32), (self._rows, 1))
+        tokens = np.array([ids] * self._rows, dtype=np.int32)
         model = self._model
         with model._lock:
             if model._turn != self._turn:
@@ -363,7 +363,7 @@ class _Steps:
                     "this text cannot go on: another call has used the model's state since",
                     help="finish one text before the next, or load the model twice",
                 )
-            logits = model._open().call(entry, [tokens, pos], {})
+            logits = model._open().call(entry, [tokens, np.array(pos, np.int32)], {})
         row: NDArray[np.float32] = logits[0]
         return row
 

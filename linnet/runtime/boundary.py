@@ -83,6 +83,9 @@ class Boundary:
 
     def _array(self, argument: Argument, given: Any) -> Array:
         wanted = NUMPY[argument.dtype]
+        if _is_ready(given, wanted, len(argument.dims)):
+            ready: Array = given
+            return ready
         try:
             array = np.asarray(given)
         except ValueError as error:
@@ -205,7 +208,10 @@ class Boundary:
         if array.size == 0:
             return
         first, last = low.evaluate(sizes), high.evaluate(sizes) - 1
-        smallest, largest = int(array.min()), int(array.max())
+        if array.size == 1:  # a token, a position: most calls, and a reduction takes a while
+            smallest = largest = int(array.item())
+        else:
+            smallest, largest = int(array.min()), int(array.max())
         if smallest < first or largest > last:
             bad = smallest if smallest < first else largest
             allowed = f"must lie in {first} .. {last}" if first <= last else "can have no value"
@@ -219,6 +225,16 @@ class Boundary:
                 f"{self.entry.name}: `{item.name}` holds {int(values[counts > 1][0])} more than "
                 f"once; its values must be distinct    {item.place}"
             )
+
+
+def _is_ready(given: Any, wanted: np.dtype[Any], axes: int) -> bool:
+    """Whether there is nothing to convert or to copy. An array of a subclass takes the long way."""
+    return (
+        type(given) is np.ndarray
+        and given.dtype == wanted
+        and given.ndim == axes
+        and given.flags.carray
+    )
 
 
 def is_literal(given: Any) -> bool:

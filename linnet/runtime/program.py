@@ -104,7 +104,9 @@ class Program:
         self._boundaries = {
             name: Boundary(entry, generics, strict) for name, entry in self.entries.items()
         }
-        self._memory = {name: _Memory(e) for name, e in self.entries.items()}
+        self._memory = {
+            name: _Memory(e, self._boundaries[name].results) for name, e in self.entries.items()
+        }
         self._lock = threading.RLock()
         self.threads = machine.workers
         self._dense = self._place(machine, source)
@@ -142,11 +144,8 @@ class Program:
         with self._lock:
             machine = self._open()
             arrays, values = boundary.admit(args, sizes or {})
-            results = [
-                np.empty(tuple(dim.evaluate(values) for dim in dims), NUMPY[result.dtype])
-                for dims, result in zip(boundary.results, description.results, strict=True)
-            ]
-            arena, scratch = self._memory[entry].bytes(values)
+            arena, scratch, shapes = self._memory[entry].of(values)
+            results = [np.empty(shape, dtype) for shape, dtype in shapes]
             self._fresh = self._fresh and not description.states
             machine.run(
                 description.symbol,
@@ -227,23 +226,33 @@ class Program:
             machine.close()
 
 
-class _Memory:
-    """How much arena and scratch an entry needs, remembered by sizes."""
+_Shapes = Sequence[tuple[tuple[int, ...], np.dtype[Any]]]
 
-    def __init__(self, entry: Entry) -> None:
+
+class _Memory:
+    """How much arena and scratch an entry needs and what its results are, remembered by sizes."""
+
+    def __init__(self, entry: Entry, results: Sequence[tuple[Dim, ...]]) -> None:
         symbols = {name: Dim.sym(Sym(name)) for name in entry.sizes}
         self._arena = parse(entry.arena, symbols)
         self._scratch = parse(entry.scratch, symbols)
-        self._known: dict[tuple[int, ...], tuple[int, int]] = {}
+        dtypes = [NUMPY[result.dtype] for result in entry.results]
+        self._results = tuple(zip(results, dtypes, strict=True))
+        self._known: dict[tuple[int, ...], tuple[int, int, _Shapes]] = {}
 
-    def bytes(self, sizes: Mapping[str, int]) -> tuple[int, int]:
+    def of(self, sizes: Mapping[str, int]) -> tuple[int, int, _Shapes]:
+        """Bytes of arena, bytes of scratch for each worker, shapes and dtypes of the results."""
         key = tuple(sizes.values())
-        if key not in self._known:
+        known = self._known.get(key)
+        if known is None:
             if len(self._known) > 4096:
                 self._known.clear()
             scratch = -(-self._scratch.evaluate(sizes) // ALIGNMENT) * ALIGNMENT
-            self._known[key] = (self._arena.evaluate(sizes), scratch)
-        return self._known[key]
+            shapes = [
+                (tuple(dim.evaluate(sizes) for dim in dims), dtype) for dims, dtype in self._results
+            ]
+            known = self._known[key] = (self._arena.evaluate(sizes), scratch, shapes)
+        return known
 
 
 def _declared(weight: Weight, stored: str, array: Array) -> Array:
