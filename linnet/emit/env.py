@@ -24,7 +24,7 @@ SHARED = (
     "kernels/activations/lanes.h.j2",
     "kernels/linear/tiles.h.j2",
     "kernels/softmax/rows.h.j2",
-    "kernels/attention/scores.h.j2",
+    "kernels/attention/blocks.h.j2",
 )
 """Pieces that several kernels of a unit call, later ones resting on earlier ones; each function
 is pasted once, if it is used."""

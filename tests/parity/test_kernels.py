@@ -332,7 +332,7 @@ def attention_trial(
     elif form == "dense":
         per_row = kernel.operands[-1].rank == 3
         arrays.append((mask if per_row else mask[0]).astype(np.uint8))
-    case = Case(kernel, numbers, [*arrays, empty(b, h, queries, d)], scratch=12 * (keys + 16))
+    case = Case(kernel, numbers, [*arrays, empty(b, h, queries, d)], scratch=112 * d)
     return Trial(case, near(kernel, want, size, K=keys, D=d))
 
 
