@@ -404,6 +404,7 @@ def load(
 ) -> Program:
     """Compile (or find) the unit for what `source` holds, and bind it. `names` maps parameter
     paths to tensor names; `where` names the source in messages."""
+    from linnet.runtime import moments
     from linnet.runtime.bind import bind
     from linnet.runtime.layout import Layout
 
@@ -412,12 +413,15 @@ def load(
     binding = bind(found, source.tensors, names, where)
     halves = stored_halves(found, binding, source)
     built = build(dataclasses.replace(request, absent=binding.absent, stored=halves))
+    moments.passed("compiled code, found and checked")
     place = machine(built, workers)
+    moments.passed("library and threads")
     layout = Layout(built.artifact, place, source, binding)
     try:
         # Brings numpy in, which takes about as long as the packing that goes on meanwhile.
         from linnet.runtime.program import Program
 
+        moments.passed("numpy")
         return Program(built.artifact, place, source, binding, strict=strict, layout=layout)
     except BaseException:
         layout.stop()

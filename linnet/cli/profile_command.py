@@ -29,6 +29,9 @@ from linnet.errors import UsageError
 @click.option("--each", is_flag=True, help="Every step on a line of its own, in running order.")
 @click.option("--loops", is_flag=True, help="Count what is in the inner loops instead.")
 @click.option(
+    "--start", "is_start", is_flag=True, help="Time a start instead, up to the first token."
+)
+@click.option(
     "--cpu",
     "cpus",
     metavar="NAME,...",
@@ -50,6 +53,7 @@ def profile(
     calls: int,
     each: bool,
     loops: bool,
+    is_start: bool,
     cpus: str | None,
     target: str,
     numerics: str,
@@ -63,6 +67,9 @@ def profile(
 
     With --loops nothing is run: the innermost loops of the generated code are listed with what
     they hold, for any target a compiler is there for.
+
+    With --start new processes are timed, from their beginning to the first token: what is
+    imported, read, checked and packed, and how much memory that takes.
     """
     from linnet.bench import profile as module
     from linnet.cli.subject import find
@@ -77,6 +84,9 @@ def profile(
     if loops:
         for line in _loops(card.file, target, numerics, cpus):
             console.line(line)
+        return
+    if is_start:
+        _show_start(console, card.file, checkpoint, threads, as_json)
         return
     with usage():
         request = module.Request(
@@ -97,6 +107,21 @@ def profile(
         console.line(json.dumps(module.document(found), indent=2, ensure_ascii=False))
         return
     for line in module.text(found, each=each):
+        console.line(line)
+
+
+def _show_start(
+    console: Console, model: Path, checkpoint: str | None, threads: int | None, as_json: bool
+) -> None:
+    from linnet.bench import start as module
+
+    request = module.Request(model, checkpoint=checkpoint, threads=threads)
+    with console.progress("preparing"):
+        found = module.start(request, console.show_status)
+    if as_json:
+        console.line(json.dumps(module.document(found), indent=2, ensure_ascii=False))
+        return
+    for line in module.text(found):
         console.line(line)
 
 

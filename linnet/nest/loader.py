@@ -23,6 +23,7 @@ from linnet.nest.model import Facts, Model
 from linnet.nest.nearest import did_you_mean
 from linnet.nest.resolve import Checkpoint, resolve
 from linnet.nest.text import Tokenizer, find_tokenizer
+from linnet.runtime import moments
 
 if TYPE_CHECKING:
     from linnet.runtime.checkpoint import Checkpoint as OpenCheckpoint
@@ -62,8 +63,12 @@ def load(
     values = resolve_generics(card, config, generics, _known_generics(card, generics))
     ends = end_of_text_ids(card, config, generation, _vocabulary(card, values))
     text = _setup(card, files, values, ends)
+    moments.passed("card and config.json")
     program, notes = _assemble(card, files, values, generics, target, numerics, threads)
-    return Model(program, Facts(card, dict(program.artifact.generics), config.values, text, notes))
+    facts = Facts(card, dict(program.artifact.generics), config.values, text, notes)
+    model = Model(program, facts)
+    moments.passed("the model's methods")
+    return model
 
 
 def _check_arguments(
@@ -155,6 +160,7 @@ def _assemble(
         name=card.name,
     )
     weights = open_checkpoint(files.weights)
+    moments.passed("header of the checkpoint")
     manifest = driver.manifest(request, most=SPARE_PARAMETERS + 4 * len(weights.names))
     bindings = None if card.weights.bindings is None else load_bindings(card.weights.bindings)
     paths = [parameter.path for parameter in manifest]
@@ -168,6 +174,7 @@ def _assemble(
     if not card.weights.widen:
         declared = {names[parameter.path]: parameter.dtype for parameter in manifest}
         _check_dtypes(card, files, stored, declared)
+    moments.passed("names and shapes of the weights")
     program = driver.load(
         request, weights, names, where=_title(files), threads=threads, strict=True
     )

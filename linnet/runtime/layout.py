@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Sequence
 
 from linnet.artifact import Artifact, Weight
+from linnet.runtime import moments
 from linnet.runtime.bind import Binding
 from linnet.runtime.machine import Machine, PackOrder
 from linnet.runtime.memory import Stored
@@ -19,6 +20,9 @@ from linnet.runtime.source import WeightSource
 
 DENSE = "dense"
 """The layout of a weight that is used as the manifest has it."""
+
+PACKING, PACKED = "packing begins", "packed"
+"""Moments of the thread that packs, beside those of the one that loads."""
 
 _BATCH = 1 << 30
 """Bytes packed between two looks at whether to stop."""
@@ -59,12 +63,14 @@ class Layout:
         self._thread.join()
 
     def _run(self) -> None:
+        moments.passed(PACKING)
         try:
             for batch in self._batches():
                 if self._stopped:
                     return
                 orders = [_order(self._packed[k], self._stored[k]) for k in batch]
                 self._addresses += self._machine.pack(orders)
+                moments.passed(PACKED)
                 for k in batch:
                     self._source.release(self._names[k])
         except BaseException as error:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from linnet.artifact import Artifact, Entry, State, Weight
 from linnet.dims import Dim, Sym, parse
 from linnet.errors import ShapeError, UsageError
+from linnet.runtime import moments
 from linnet.runtime.bind import Binding, Tensor
 from linnet.runtime.boundary import NUMPY, Boundary
 from linnet.runtime.layout import DENSE, Layout
@@ -86,7 +87,9 @@ class Program:
         except BaseException:
             layout.stop()
             raise
+        moments.passed("checks of calls, and weights that stay as they are")
         self._weights = self._addresses(layout.finish())
+        moments.passed("waiting for the packed weights")
 
     def _prepare(
         self,

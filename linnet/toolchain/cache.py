@@ -176,11 +176,11 @@ class Cache:
 
     def write_record(self, name: str, value: Mapping[str, object]) -> None:
         """Keep a small JSON object. A record only saves time, so failing to keep it is silent."""
-        import tempfile
-
         root = self.root
         if root is None or self.read_record(name) == value:
             return
+        import tempfile
+
         temporary: str | None = None
         try:
             folder = _make_folder(root, "records")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -213,3 +214,35 @@ def test_importing_the_zoo_stays_light() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_warm_start_imports_what_it_needs_and_packs_before_numpy(tmp_path: Path) -> None:
+    import os
+    import subprocess
+
+    code = """
+        import sys
+        from linnet import nest
+        from linnet.runtime import layout
+
+        class Watched(layout.Layout):
+            def __init__(self, *given):
+                print("numpy" in sys.modules)
+                super().__init__(*given)
+
+        layout.Layout = Watched
+        model = nest.load("gpt2-tales")
+        stages = "syntax modules check lower passes plan emit interp".split()
+        idle = {f"linnet.{name}" for name in stages}
+        idle |= {"lark", "jinja2", "subprocess", "shutil", "tempfile", "logging", "tokenizers"}
+        print(*sorted(idle & set(sys.modules)))
+    """
+    root = str(Path(loader.__file__).parent.parent.parent)
+    variables = {**os.environ, "LINNET_CACHE": str(tmp_path), "PYTHONPATH": root}
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    said = [
+        subprocess.run(command, capture_output=True, text=True, check=True, env=variables).stdout
+        for _ in range(2)
+    ]
+    assert "linnet.check" in said[0]
+    assert said[1] == "False\n\n"
