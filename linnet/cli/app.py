@@ -25,6 +25,7 @@ COMMANDS = {
     "generate": "Write text with a model.",
     "check": "Check sources without running them.",
     "fmt": "Format sources in the one style there is.",
+    "lsp": "Serve an editor: the language server.",
     "compile": "Compile a model to C, an object file or a library.",
     "inspect": "Show the entries, parameters or Core IR of a model.",
     "explain": "Explain the plan of a model, or a diagnostic code.",

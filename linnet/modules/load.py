@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,14 +33,22 @@ SUFFIX = ".linnet"
 _MAX_LISTED = 5_000
 
 
-def load(root: Path | Source, problems: Problems, std: Path | None = None) -> ModuleGraph:
+def load(
+    root: Path | Source,
+    problems: Problems,
+    std: Path | None = None,
+    known: Mapping[Path, tree.Module] | None = None,
+) -> ModuleGraph:
     """The closed set of modules of `root`, which is a file or a text.
 
-    `std` replaces the standard library, as does the variable LINNET_STD. Every problem is added
-    to `problems`; the graph holds whatever could be read. Raises UsageError when the root file
-    or the folder of the standard library cannot be read at all."""
+    `std` replaces the standard library, as does the variable LINNET_STD. `known` are modules that
+    are imported as they are there and not read, by their real paths; whoever parsed them has
+    reported what is wrong with them. Every problem is added to `problems`; the graph holds
+    whatever could be read. Raises UsageError when the root file or the folder of the standard
+    library cannot be read at all."""
     library = _library(std)
-    loader = _Loader(problems, library, absolute=isinstance(root, Source) or root.is_absolute())
+    absolute = isinstance(root, Source) or root.is_absolute()
+    loader = _Loader(problems, library, absolute, known or {})
     graph = loader.run(root)
     check_cycles(graph, problems)
     return graph
@@ -85,8 +93,11 @@ class _Loaded:
 
 
 class _Loader:
-    def __init__(self, problems: Problems, std: Path, absolute: bool) -> None:
+    def __init__(
+        self, problems: Problems, std: Path, absolute: bool, parsed: Mapping[Path, tree.Module]
+    ) -> None:
         self.problems = problems
+        self.parsed = parsed
         self.std = _Package("std", std, None)
         self.absolute = absolute
         self.loaded: dict[str, _Loaded] = {}
@@ -238,6 +249,10 @@ class _Loader:
         known = self.files.get(real)
         if known is not None:
             return known
+        name = ".".join((package.prefix, *rest))
+        parsed = self.parsed.get(real)
+        if parsed is not None:
+            return self._add(name, package, parsed, real).name
         shown = self._shown(path)
         if package is self.std:
             shown = f"stdlib/{relative.as_posix()}"
@@ -249,7 +264,6 @@ class _Loader:
             searched = why or f"searched {self._shown(path)}"
             self._missing(use, [searched], self._near(use, package))
             return None
-        name = ".".join((package.prefix, *rest))
         module = parse(source, self.problems)
         return self._add(name, package, module, real).name
 
