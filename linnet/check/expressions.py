@@ -28,6 +28,7 @@ from linnet.check.entities import (
     StructItem,
 )
 from linnet.check.index import reduction
+from linnet.check.loops import for_as_operand
 from linnet.check.names import describe, nearest, public_item, unknown_name, wrong_sort
 from linnet.check.operators import binary, dim_value, unary
 from linnet.check.receivers import own_block, static_entity
@@ -286,16 +287,6 @@ def _unary(ctx: Context, node: tree.Unary) -> TExpr:
     return unary(ctx, node.op, ctx.value(node.operand), node.span)
 
 
-def _for(ctx: Context, node: tree.For) -> TExpr:
-    return ctx.bad(
-        "E2190",
-        "`for` is not supported by this compiler",
-        node.span,
-        "known to the language, not built yet",
-        help="use `static for` or `while`, or index notation",
-    )
-
-
 _RULES: dict[type[tree.Expr], Callable[[Context, Any], TExpr]] = {
     tree.Name: _name,
     tree.Attribute: _attribute,
@@ -315,5 +306,5 @@ _RULES: dict[type[tree.Expr], Callable[[Context, Any], TExpr]] = {
     tree.Call: call,
     tree.Index: index_expr,
     tree.Reduction: reduction,
-    tree.For: _for,
+    tree.For: for_as_operand,
 }

@@ -19,7 +19,7 @@ from linnet.check.operators import (
     operands,
 )
 from linnet.check.proofs import minimum, same_dtype_class
-from linnet.check.shaping import broadcast_to, concat, fill, iota, permute, reshape
+from linnet.check.shaping import broadcast_to, concat, cumsum, fill, iota, permute, reshape
 from linnet.check.substitute import tensor
 from linnet.check.typed import Cast, DimValue, Literal, Prelude, TExpr
 from linnet.check.types import (
@@ -43,7 +43,7 @@ _FOLDED: dict[str, Callable[[float], float]] = {
     "tanh": math.tanh,
     "abs": abs,
 }
-_LATER = ("pad", "gather", "scatter", "cumsum")
+_LATER = ("pad", "gather", "scatter")
 _OPERAND = replace(OPERAND, noun="argument")
 
 
@@ -62,7 +62,6 @@ def _later(ctx: Context, node: tree.Call, name: str) -> TExpr:
         "pad": "write it in index notation with `select`",
         "gather": "index with a tensor of positions: `let y[i] = x[at[i]]`",
         "scatter": "write it in index notation with `select`",
-        "cumsum": "write it as a masked sum in index notation",
     }[name]
     return ctx.bad(
         "E2190",
@@ -278,6 +277,7 @@ _RULES: dict[str, Callable[[Context, tree.Call], TExpr]] = {
     "permute": permute,
     "broadcast_to": broadcast_to,
     "concat": concat,
+    "cumsum": cumsum,
     "iota": iota,
     "fill": fill,
 }

@@ -20,6 +20,7 @@ from linnet.check.substitute import numel, tensor
 from linnet.check.typed import (
     BroadcastTo,
     Concat,
+    CumSum,
     Fill,
     Iota,
     Permute,
@@ -185,35 +186,81 @@ def _broadcastable(ctx: Context, node: tree.Expr) -> TExpr | None:
 
 def concat(ctx: Context, node: tree.Call) -> TExpr:
     """`concat(a, b, …, axis = k)`: all other axes provably equal (E2202)."""
+    found = _along(ctx, node, "two tensors or more are needed", "concat(a, b, axis = 0)")
+    return poison(node.span) if found is None else _concat(ctx, node, *found)
+
+
+def _along(
+    ctx: Context, node: tree.Call, needed: str, example: str
+) -> tuple[list[TExpr], int, tree.Argument] | None:
+    """The tensors and the axis of `concat` (two tensors or more) and `cumsum` (one)."""
+    name = example.partition("(")[0]
+    several = name == "concat"
     parts = [argument for argument in node.args if argument.name is None]
     named = [argument for argument in node.args if argument.name is not None]
     wrong = next((a for a in named if a.name is not None and a.name.name != "axis"), None)
     problem = ""
     if node.type_args:
-        ctx.report("E2111", "`concat` takes no generic arguments", node.callee.span)
-        return poison(node.span)
+        ctx.report("E2111", f"`{name}` takes no generic arguments", node.callee.span)
+        return None
     if wrong is not None or len(named) > 1:
         problem = "only `axis` is given by name, once"
     elif not named:
         problem = "no `axis = …`"
-    elif len(parts) < 2:
-        problem = "two tensors or more are needed"
-    values = [_tensor_argument(ctx, part.value, "concat") for part in parts]
+    elif (len(parts) < 2) if several else (len(parts) != 1):
+        problem = needed
+    values = [_tensor_argument(ctx, part.value, name) for part in parts]
     if problem:
         span = node.callee.span if wrong is None else wrong.span
-        return ctx.bad(
-            "E2102",
-            "arguments do not fit `concat`",
-            span,
-            problem,
-            at=node.span,
-            help="write `concat(a, b, axis = 0)`",
+        ctx.report(
+            "E2102", f"arguments do not fit `{name}`", span, problem, help=f"write `{example}`"
         )
+        return None
     axis = _constant(ctx, named[0].value)
     whole = [value for value in values if value is not None]
-    if axis is None or len(whole) < len(values):
+    return (whole, axis, named[0]) if axis is not None and len(whole) == len(values) else None
+
+
+def cumsum(ctx: Context, node: tree.Call) -> TExpr:
+    """`cumsum(x, axis = k)`: running sums of a Numeric tensor."""
+    found = _along(ctx, node, "one tensor is needed", "cumsum(x, axis = 0)")
+    if found is None:
         return poison(node.span)
-    return _concat(ctx, node, whole, axis, named[0])
+    (value,), axis, argument = found
+    assert isinstance(value.type, Tensor)
+    place = _axis(ctx, node, value.type, axis, argument, "`cumsum` has no axis {} to add along")
+    if place is None:
+        return poison(node.span)
+    if not same_dtype_class(value.type.dtype, "Numeric"):
+        return ctx.bad(
+            "E2112",
+            f"`cumsum` does not take `{show.dtype_class(value.type.dtype)}`",
+            value.span,
+            f"this is {show.quoted(value.type)}",
+            at=node.span,
+            help="it adds up numbers; count truth values as `cast<i32>(…)`",
+        )
+    rank = len(value.type.axes)
+    return CumSum(value.type, node.span, value, rank - 1 - place if axis < 0 else place, axis < 0)
+
+
+def _axis(
+    ctx: Context, node: tree.Call, type: Tensor, axis: int, argument: tree.Argument, message: str
+) -> int | None:
+    """The entry of the type's axes that `axis` names, or None after E2210."""
+    rank = len(type.axes)
+    position = axis if axis >= 0 else rank + axis
+    counted = type.axes[: position + 1] if axis >= 0 else type.axes[max(position, 0) :]
+    if 0 <= position < rank and not any(isinstance(a, Pack) for a in counted):
+        return position
+    ctx.report(
+        "E2210",
+        message.format(axis),
+        argument.span,
+        f"the operand is {show.quoted(type)}",
+        notes=("axes count from 0, from the back with -1, and never across a pack",),
+    )
+    return None
 
 
 def _constant(ctx: Context, node: tree.Expr) -> int | None:
@@ -251,17 +298,9 @@ def _concat(
         if len(type.axes) != len(first.axes):
             return _uneven(ctx, node, values[0], value, "another number of axes")
     rank = len(first.axes)
-    position = axis if axis >= 0 else rank + axis
-    counted = first.axes[: position + 1] if axis >= 0 else first.axes[max(position, 0) :]
-    if not 0 <= position < rank or any(isinstance(a, Pack) for a in counted):
-        return ctx.bad(
-            "E2210",
-            f"`concat` has no axis {axis} to join along",
-            argument.span,
-            f"the operands are {show.quoted(first)}",
-            at=node.span,
-            notes=("axes count from 0, from the back with -1, and never across a pack",),
-        )
+    position = _axis(ctx, node, first, axis, argument, "`concat` has no axis {} to join along")
+    if position is None:
+        return poison(node.span)
     total = Dim.const(0)
     for value, type in zip(values, types, strict=True):
         for number, (x, y) in enumerate(zip(first.axes, type.axes, strict=True)):

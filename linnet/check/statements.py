@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from linnet.check import show
-from linnet.check.branches import condition
+from linnet.check import loops, show
 from linnet.check.context import Context, Run, is_poison, poison
 from linnet.check.declare import free_name
 from linnet.check.entities import PRELUDE, Entity, FunctionItem, MemberItem, Poison, Scope
@@ -26,17 +25,13 @@ from linnet.check.typed import (
     MemberRef,
     Pattern,
     Return,
-    StaticForBlocks,
-    StaticForRange,
     TExpr,
     TStmt,
     Variable,
-    While,
 )
-from linnet.check.types import Array, CompileTimeInt, Error, Scalar, Type, Unit
+from linnet.check.types import CompileTimeInt, Error, Unit
 from linnet.check.types_of import value_type
 from linnet.diag import Label, Span
-from linnet.dims import Dim
 from linnet.syntax import tree
 
 
@@ -116,20 +111,29 @@ def _statement(ctx: Context, node: tree.Statement, in_loop: bool) -> TStmt | Non
         case tree.Return():
             return _return(ctx, node, in_loop)
         case tree.StaticFor():
-            return _static_for(ctx, node)
+            return loops.static_for(ctx, node, _round)
         case tree.While():
-            test = condition(ctx, node.condition, "while")
-            with ctx.inner_scope():
-                body = statements(ctx, node.body, in_loop=True)
-            return While(node.span, test, body)
+            return loops.while_loop(ctx, node, _round)
         case tree.ForStatement():
-            ctx.expr(node.loop)
+            return loops.counted(ctx, node.loop, _round)
         case tree.Yield():
-            ctx.report("E2124", "`yield` outside a `for`", node.span, "nothing collects this value")
+            ctx.value(node.value)
+            loops.stray_yield(ctx, node)
         case tree.DamagedStatement():
             for name in node.names:
                 ctx.scope.names[name.name] = Poison()
     return None
+
+
+def _round(ctx: Context, body: tree.Body) -> tuple[TStmt, ...]:
+    return statements(ctx, body, in_loop=True)
+
+
+def _value(ctx: Context, node: tree.Expr, *, unit_allowed: bool = False) -> TExpr:
+    """The whole value of a statement, which may be a `for` that collects."""
+    if isinstance(node, tree.For):
+        return loops.scan(ctx, node, _round)
+    return ctx.value(node, unit_allowed=unit_allowed)
 
 
 def _bind_as_poison(ctx: Context, node: tree.Statement) -> None:
@@ -145,7 +149,7 @@ def _bind_as_poison(ctx: Context, node: tree.Statement) -> None:
 
 def _let(ctx: Context, node: tree.Let) -> TStmt | None:
     nothing = isinstance(node.pattern, tree.NamePattern) and node.pattern.name == "_"
-    value = ctx.value(node.value, unit_allowed=nothing)
+    value = _value(ctx, node.value, unit_allowed=nothing)
     if isinstance(value.type, Unit):
         return Let(node.span, Pattern(None), value)
     value = _annotated(ctx, value, node.type, keep_dims=True)
@@ -181,7 +185,7 @@ def _index_let(ctx: Context, node: tree.IndexLet) -> TStmt | None:
 
 
 def _var(ctx: Context, node: tree.Var) -> TStmt | None:
-    value = _annotated(ctx, ctx.value(node.value), node.type, keep_dims=False)
+    value = _annotated(ctx, _value(ctx, node.value), node.type, keep_dims=False)
     if node.name == "_":
         return None if is_poison(value) else Let(node.span, Pattern(None), value)
     fine = free_name(ctx.run, node.name, node.name_span, "a local")
@@ -195,7 +199,7 @@ def _var(ctx: Context, node: tree.Var) -> TStmt | None:
 
 def _assign(ctx: Context, node: tree.Assign) -> TStmt | None:
     entity = ctx.scope.find(node.name)
-    value = ctx.value(node.value)
+    value = _value(ctx, node.value)
     if entity is None:
         unknown_name(ctx, node.name, node.name_span)
         return None
@@ -301,7 +305,7 @@ def _return(ctx: Context, node: tree.Return, in_loop: bool) -> TStmt | None:
             )
             return None
         return Return(node.span, None)
-    value = ctx.value(node.value)
+    value = _value(ctx, node.value)
     if function.node.result is None:
         if not is_poison(value):
             ctx.report(
@@ -315,61 +319,3 @@ def _return(ctx: Context, node: tree.Return, in_loop: bool) -> TStmt | None:
     declared = function.node.result.span
     fitted = fit(ctx, value, wanted or Error(), RETURN, (Label(declared, "declared here"),))
     return None if is_poison(fitted) else Return(node.span, fitted)
-
-
-# --- static for -------------------------------------------------------------------------
-
-
-def _static_for(ctx: Context, node: tree.StaticFor) -> TStmt | None:
-    if node.stop is not None:
-        return _static_range(ctx, node, node.stop)
-    array = ctx.expr(node.subject)
-    item: Type = Error()
-    if isinstance(array.type, Array):
-        item = array.type.item
-    elif not is_poison(array):
-        ctx.report(
-            "E2121",
-            "`static for` over something unknown at compile time",
-            node.subject.span,
-            f"this is {show.quoted(array.type)}",
-            help="it takes an array of blocks, or a range `a..b` of dimensions",
-        )
-    with ctx.inner_scope():
-        variable = _loop_variable(ctx, node, item)
-        body = statements(ctx, node.body, in_loop=True)
-    if is_poison(item):
-        return None
-    return StaticForBlocks(node.span, variable, array, body)
-
-
-def _static_range(ctx: Context, node: tree.StaticFor, stop: tree.Expr) -> TStmt | None:
-    start_dim, stop_dim = _range_bound(ctx, node.subject), _range_bound(ctx, stop)
-    with ctx.inner_scope():
-        variable = _loop_variable(ctx, node, Scalar("i64"))
-        body = statements(ctx, node.body, in_loop=True)
-    if start_dim is None or stop_dim is None:
-        return None
-    return StaticForRange(node.span, variable, start_dim, stop_dim, body)
-
-
-def _range_bound(ctx: Context, node: tree.Expr) -> Dim | None:
-    value = ctx.value(node)
-    if isinstance(value.type, CompileTimeInt):
-        return value.type.value
-    if not is_poison(value):
-        ctx.report(
-            "E2121",
-            "`static for` over something unknown at compile time",
-            node.span,
-            f"this is {show.quoted(value.type)}",
-            help="the bounds of a range are dimensions",
-        )
-    return None
-
-
-def _loop_variable(ctx: Context, node: tree.StaticFor, type: Type) -> Variable:
-    pattern = bind_pattern(ctx, node.pattern, type)
-    if pattern is not None and pattern.variable is not None:
-        return pattern.variable
-    return Variable("_", type, node.pattern.span)

@@ -284,6 +284,15 @@ class Concat(TExpr):
 
 
 @dataclass(frozen=True, eq=False)
+class CumSum(TExpr):
+    """Running sums along one axis, which counts as that of `Concat`."""
+
+    operand: TExpr
+    axis: int
+    from_end: bool
+
+
+@dataclass(frozen=True, eq=False)
 class Iota(TExpr):
     """`iota<T>(n)`; `type` says n and T."""
 
@@ -461,6 +470,15 @@ class Comprehension(TExpr):
     body: TExpr
 
 
+@dataclass(frozen=True, eq=False)
+class Scan(TExpr):
+    """`for i in a..b { …  yield v }` as a value: what each round yields, stacked along a new
+    first axis; of a tuple each part."""
+
+    loop: For
+    value: TExpr
+
+
 # --- patterns and statements ------------------------------------------------------------
 
 
@@ -510,6 +528,16 @@ class StaticForBlocks(TStmt):
 @dataclass(frozen=True, eq=False)
 class StaticForRange(TStmt):
     """`static for i in a..b`: `variable` is an i64 scalar."""
+
+    variable: Variable
+    start: Dim
+    stop: Dim
+    body: tuple[TStmt, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class For(TStmt):
+    """A counted loop of run time: `variable` is an i64 scalar, from `start` to before `stop`."""
 
     variable: Variable
     start: Dim

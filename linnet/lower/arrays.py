@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from linnet.dims import Dim, product_of
 from linnet.ir import build as ir
-from linnet.ir.expr import Expr
+from linnet.ir.expr import Expr, Index
 from linnet.ir.node import Node, Origin
 from linnet.lower.values import (
     Array,
@@ -124,6 +124,20 @@ def concat(values: Sequence[Array], axis: int, dims: Dims, origin: Origin | None
     return build(dtype_of(values[0]), dims, values, element, origin)
 
 
+def running_sum(value: Array, axis: int, origin: Origin | None) -> Array:
+    """At each position of `axis` the sum of all up to it, in increasing order."""
+    dims, dtype = dims_of(value), dtype_of(value)
+
+    def element(frame: Frame, at: At) -> Expr:
+        index = Index("k", dims[axis])
+        k = ir.index_ref(index)
+        earlier = read(value, frame, (*at[:axis], k, *at[axis + 1 :]))
+        zero = ir.const(0, dtype)
+        return ir.reduce("sum", [index], ir.select(ir.apply("le", k, at[axis]), earlier, zero))
+
+    return build(dtype, dims, (value,), element, origin)
+
+
 def iota(dtype: str, dims: Dims, origin: Origin | None) -> Array:
     """0, 1, ... along the only axis."""
     return build(dtype, dims, (), lambda frame, at: ir.cast(at[0], dtype), origin)
@@ -132,6 +146,16 @@ def iota(dtype: str, dims: Dims, origin: Origin | None) -> Array:
 def fill(value: Array, dims: Dims, origin: Origin | None) -> Array:
     """`dims` copies of a scalar."""
     return build(dtype_of(value), dims, (value,), lambda frame, at: read(value, frame), origin)
+
+
+def with_row(value: Node, row: Node, number: Node, origin: Origin | None) -> Array:
+    """`value` with `row` at the position `number` of its first axis."""
+
+    def element(frame: Frame, at: At) -> Expr:
+        here = ir.apply("eq", at[0], read(number, frame))
+        return ir.select(here, read(row, frame, at[1:]), read(value, frame, at))
+
+    return build(dtype_of(value), dims_of(value), (value, row, number), element, origin)
 
 
 @dataclass(frozen=True)

@@ -172,6 +172,8 @@ class Body:
                     self.round(body)
             case t.StaticForRange():
                 loops.static_range(self, stmt)
+            case t.For():
+                loops.counted(self, stmt)
             case t.While():
                 loops.while_loop(self, stmt)
             case _:
@@ -234,6 +236,8 @@ class Body:
                 return choices.if_expr(self, expr, name)
             case t.MatchOptional():
                 return choices.match_optional(self, expr, name)
+            case t.Scan():
+                return loops.scan(self, expr, name)
             case t.MatchEnum():
                 return choices.match_enum(self, expr, name)
             case t.SelfBlock():
@@ -285,6 +289,9 @@ class Body:
             case t.Concat(operands=operands, axis=axis, from_end=from_end):
                 place = len(dims) - 1 - axis if from_end else axis
                 return arrays.concat([self.array(o) for o in operands], place, dims, origin)
+            case t.CumSum(operand=operand, axis=axis, from_end=from_end):
+                place = len(dims) - 1 - axis if from_end else axis
+                return arrays.running_sum(self.array(operand), place, origin)
             case t.Iota(type=type):
                 return arrays.iota(self.dtype_of_type(type), dims, origin)
             case t.Fill(value=value):

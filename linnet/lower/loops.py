@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 from typing import cast as as_type
 
 from linnet.check import typed as t
-from linnet.check.types import Scalar
+from linnet.check.types import Scalar, Tuple, Type
 from linnet.diag import Span
 from linnet.ir import build as ir
 from linnet.ir.node import Function, MapAttrs, Named, Node, toposort
+from linnet.lower import arrays
 from linnet.lower.parts import collect, spread
 from linnet.lower.problems import unsupported
-from linnet.lower.values import is_view
+from linnet.lower.values import Value, is_view
 
 if TYPE_CHECKING:
     from linnet.lower.body import Body
@@ -35,11 +36,25 @@ def static_range(body: Body, stmt: t.StaticForRange) -> None:
             body.locals[stmt.variable] = ir.scalar(number, body.origin(stmt.span))
             body.round(stmt.body)
         return
+    counted(body, stmt)
+
+
+def counted(
+    body: Body,
+    stmt: t.For | t.StaticForRange,
+    extra: Sequence[t.Variable] = (),
+    after: Callable[[Body, Node], None] | None = None,
+) -> None:
+    """A loop over a range. `after` ends each round, with the number of the round from 0, and may
+    assign `extra` locals, which are carried too."""
+    start = body.bindings.dim(stmt.start)
+    rounds = body.bindings.dim(stmt.stop) - start
     counter = t.Variable(stmt.variable.name, Scalar("i64"), stmt.span, mutable=True)
     origin = body.origin(stmt.span, counter.name)
-    body.locals[counter] = ir.scalar(ir.dim_const(start), origin)
-    end = ir.scalar(ir.dim_const(stop), origin)
+    body.locals[counter] = ir.scalar(ir.const(0, "i64"), origin)
+    end = ir.scalar(ir.dim_const(rounds), origin)
     one = ir.scalar(ir.const(1, "i64"), origin)
+    first = ir.scalar(ir.dim_const(start), origin)
 
     def count(now: Body) -> Node:
         value = now.locals[counter]
@@ -47,14 +62,46 @@ def static_range(body: Body, stmt: t.StaticForRange) -> None:
         return value
 
     def round(now: Body) -> None:
-        now.locals[stmt.variable] = count(now)
+        number = count(now)
+        now.locals[stmt.variable] = ir.elementwise("add", first, number, origin=origin)
         now.round(stmt.body)
-        now.locals[counter] = ir.elementwise("add", count(now), one, origin=origin)
+        if after is not None:
+            after(now, number)
+        now.locals[counter] = ir.elementwise("add", number, one, origin=origin)
 
     def condition(now: Body) -> Node:
         return ir.elementwise("lt", count(now), end, origin=origin)
 
-    _Loop(body, stmt.span, [*_assigned(body, stmt.body), counter], condition, round).lower()
+    carried = [*_assigned(body, stmt.body), *extra, counter]
+    _Loop(body, stmt.span, carried, condition, round).lower()
+
+
+def scan(body: Body, expr: t.Scan, name: str) -> Value:
+    """`for … { … yield v }`: each part of what is yielded fills one row of a carried tensor."""
+    origin = body.origin(expr.span, name)
+    rows = [
+        t.Variable(name or "rows", type, expr.span, mutable=True) for type in _leaf_types(expr.type)
+    ]
+    for row in rows:
+        dtype = body.dtype_of_type(row.type)
+        zero = ir.const(False if dtype == "bool" else 0, dtype)
+        dims = body.dims(row.type, expr.span)
+        body.locals[row] = arrays.fill(ir.scalar(zero, origin), dims, origin)
+
+    def write(now: Body, number: Node) -> None:
+        parts = spread(now, expr.value.type, now.value(expr.value), name, expr.span)
+        for row, (_, part) in zip(rows, parts, strict=True):
+            old = as_type(Node, now.locals[row])
+            now.locals[row] = arrays.with_row(old, as_type(Node, part), number, origin)
+
+    counted(body, expr.loop, rows, write)
+    return collect(expr.type, iter([as_type(Node, body.locals[row]) for row in rows]))
+
+
+def _leaf_types(type: Type) -> list[Type]:
+    if isinstance(type, Tuple):
+        return [leaf for item in type.items for leaf in _leaf_types(item)]
+    return [type]
 
 
 def while_loop(body: Body, stmt: t.While) -> None:
@@ -81,8 +128,16 @@ def _targets(stmts: Sequence[t.TStmt]) -> Iterator[t.Variable]:
         match stmt:
             case t.Assign(target=t.Variable() as target):
                 yield target
-            case t.While(body=inner) | t.StaticForBlocks(body=inner) | t.StaticForRange(body=inner):
+            case (
+                t.While(body=inner)
+                | t.For(body=inner)
+                | t.StaticForBlocks(body=inner)
+                | t.StaticForRange(body=inner)
+            ):
                 yield from _targets(inner)
+        match stmt:
+            case t.Let(value=t.Scan(loop=loop)) | t.Assign(value=t.Scan(loop=loop)):
+                yield from _targets(loop.body)
 
 
 @dataclass

@@ -75,3 +75,32 @@ def test_structs() -> None:
     assert call("structs.linnet", "both", 1.0, 2.0) == [2.0, 1.0]
     assert call("structs.linnet", "fibonacci", 7) == [13, 21]
     assert call("structs.linnet", "fibonacci", 3) == [3, 2]
+
+
+def test_counted_loops_and_scans() -> None:
+    x = [1.0, 2.0, 3.0, 4.0]
+    assert call("counted.linnet", "polynomial", x, 2.0) == [49.0, 3]
+    assert call("counted.linnet", "running", x) == [
+        [1.0, 3.0, 6.0, 10.0],
+        [[0, 0], [0, 1], [0, 2], [0, 3]],
+        [True, False, True, False],
+    ]
+    assert call("counted.linnet", "running", []) == [[], [], []]
+    grid = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    (table,) = call("counted.linnet", "table", grid)
+    assert table == [[[1.0, 2.0], [2.0, 4.0]], [[3.0, 4.0], [6.0, 8.0]], [[5.0, 6.0], [10.0, 12.0]]]
+    assert call("counted.linnet", "between", sizes={"N": 6}) == [[2, 3, 4, 5], 14]
+    state: dict[str, Any] = {}
+    given = {"root": "Walk", "generics": {"N": 3}, "state": state}
+    assert call("state.linnet", "walk", 2.0, **given) == [[2.0, 4.0, 6.0], [6.0]]
+    assert call("state.linnet", "walk", 1.0, **given) == [[7.0, 8.0, 9.0], [9.0]]
+
+
+def test_running_sums() -> None:
+    x = np.arange(12.0).reshape(3, 4)
+    whole = (x.astype(np.int64) * 10**9 % 2**31).astype(np.int32)
+    assert call("counted.linnet", "sums", x) == [
+        np.cumsum(x, 0).tolist(),
+        np.cumsum(x, 1).tolist(),
+        np.cumsum(whole, 1, np.int32).tolist(),
+    ]
