@@ -28,6 +28,7 @@ from linnet.bench.results import (
     LOAD,
     MEMORY,
     OURS,
+    OVERHEAD,
     START,
     Result,
     Row,
@@ -286,6 +287,10 @@ class _Run:
                 row.others.append(answer["others"])
         if not remembered:
             row.add(MEMORY, client.ask("memory")["peak"])
+        if row.engine == OURS:
+            found = client.ask("overhead", vocabulary=vocabulary)
+            for name, key in OVERHEAD.items():
+                row.add(key, found[name])
         if not self._logits(row).exists():
             prompt = workload.prompts(begin, vocabulary, seed)[0]
             client.ask("logits", prompt=prompt, file=str(self._logits(row)))

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from linnet.bench.results import COMPILE, LOAD, MEMORY, OURS, START, Result, Row, Status
+from linnet.bench.results import COMPILE, LOAD, MEMORY, OURS, OVERHEAD, START, Result, Row, Status
 
 FILE = "bench.json"
 REFERENCE = "transformers"
@@ -101,6 +101,7 @@ def _metrics(result: Result, row: Row) -> dict[str, Any]:
         "start_s": (START, 1.0),
         "peak_memory_mib": (MEMORY, 2.0**-20),
         "compile_s": (COMPILE, 1.0),
+        **{f"{key}_us": (key, 1e6) for key in OVERHEAD.values()},
     }
     metrics: dict[str, Any] = {
         name: _short(row.figures[key].median * scale)

@@ -14,6 +14,7 @@ from linnet.bench.results import (
     LOAD,
     MEMORY,
     OURS,
+    OVERHEAD,
     START,
     Figure,
     Result,
@@ -109,6 +110,7 @@ def _notes(result: Result) -> list[str]:
     ours = result.rows[0]
     if COMPILE in ours.figures:
         lines.append(f"compiling all entries anew: {number(ours.figures[COMPILE].median)} s")
+    lines += _overhead(ours)
     lines.append(f"weights as laid out: {number(result.stored_bytes / 1e6)} MB")
     for row in (r for r in result.rows if r.threads == result.threads[0]):
         lines += _row_notes(row)
@@ -120,6 +122,23 @@ def _notes(result: Result) -> list[str]:
             f"than {BUSY:g} CPUs busy"
         )
     return lines
+
+
+def _overhead(ours: Row) -> list[str]:
+    """What a token costs besides the model's own work."""
+    micros = {
+        name: f"{ours.figures[key].median * 1e6:.0f}"
+        for name, key in OVERHEAD.items()
+        if key in ours.figures
+    }
+    if not micros:
+        return []
+    return [
+        f"overhead of a step: {micros['step']} us beside the model's own work, of which greedy "
+        f"choice {micros['greedy']} us",
+        f"sampling: {micros['sampling']} us a token with temperature, top-k and top-p; "
+        f"{micros['sampling_worst']} us at worst (flat logits, top-p 0.99, temperature 2)",
+    ]
 
 
 def _row_notes(row: Row) -> list[str]:

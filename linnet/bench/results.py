@@ -19,6 +19,14 @@ OURS = "linnet"
 LOAD, START, MEMORY, COMPILE = "load", "start", "memory", "compile"
 """Figures besides those of tasks: seconds, seconds, bytes, seconds."""
 
+OVERHEAD = {
+    "step": "step_overhead",
+    "greedy": "greedy",
+    "sampling": "sampling",
+    "sampling_worst": "sampling_worst",
+}
+"""Figures of what a token costs besides the model's work, in seconds, by what a worker says."""
+
 ENOUGH_AGREEMENT = {"f32": 16, "bf16": 1}
 """Leading ids that must be ours before a speed is compared with ours, by the precision that an
 engine computes in: other roundings soon lead to another text."""

@@ -8,6 +8,7 @@ prints goes to stderr. A request names what to `do`:
     load     engine, job                     -> seconds
     run      prompts, count, repeats         -> runs: start, ids, times; busy
     logits   prompt, file                    -> shown (the array is saved to `file`)
+    overhead vocabulary                      -> step, greedy, sampling, sampling_worst, seconds
     memory                                   -> peak, bytes of this process
     limits   threads, buffer, steps          -> threads, bandwidth, peak
     compile  job                             -> seconds, without what the cache remembers
@@ -101,6 +102,13 @@ class Worker:
 
         np.save(file, np.asarray(logits, np.float32))
         return {"shown": True}
+
+    def do_overhead(self, vocabulary: int) -> dict[str, Any]:
+        from linnet.bench.engines.linnet import ThisEngine
+
+        engine = self._loaded()
+        assert isinstance(engine, ThisEngine)
+        return dict(engine.overhead(vocabulary))
 
     def do_memory(self) -> dict[str, Any]:
         return {"peak": peak_memory()}

@@ -19,6 +19,10 @@ def made() -> Result:
         "decode_16": Figure([18.0, 17.0, 19.0]),
         "prefill_512": Figure([1200.0]),
         COMPILE: Figure([8.0]),
+        "step_overhead": Figure([21e-6, 22e-6]),
+        "greedy": Figure([4e-6]),
+        "sampling": Figure([30e-6]),
+        "sampling_worst": Figure([130e-6]),
         **common,
     }
     other = Row("transformers", "transformers (torch)", 1, agreeing=64, compared=64)

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from linnet.bench import measure
+from linnet.bench import client, measure
 from linnet.bench.client import WorkerError
 from linnet.bench.measure import Request, bench
-from linnet.bench.results import COMPILE, LOAD, MEMORY, START, Status
+from linnet.bench.results import COMPILE, LOAD, MEMORY, OVERHEAD, START, Status
 from linnet.errors import UsageError
 from tests.bench.conftest import EMBEDDED
 
@@ -47,6 +47,7 @@ class Scripted:
             "memory": lambda d: {"peak": 50_000_000},
             "limits": lambda d: {"threads": d["threads"], "bandwidth": 1e10, "peak": 1e11},
             "compile": lambda d: {"seconds": 7.0},
+            "overhead": lambda d: dict.fromkeys(OVERHEAD, 1e-5),
         }
 
     def run(self, details: dict[str, Any]) -> dict[str, Any]:
@@ -69,6 +70,7 @@ class Scripted:
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch) -> type[Scripted]:
     monkeypatch.setattr(measure, "Client", Scripted)
+    monkeypatch.setattr(client, "Client", Scripted)
     Scripted.log = []
     return Scripted
 
@@ -140,6 +142,7 @@ def test_a_short_run_with_real_workers(tmp_path: Path) -> None:
         START,
         MEMORY,
         COMPILE,
+        *OVERHEAD.values(),
     }
     assert all(figure.median > 0 for figure in ours.figures.values())
     assert result.bound(result.tasks[0], 1) is not None

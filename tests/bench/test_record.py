@@ -33,6 +33,8 @@ def test_figures_are_the_medians() -> None:
     assert ours["metrics"]["decode_tok_s"] == 18.0
     assert ours["metrics"]["load_s"] == 0.2
     assert ours["metrics"]["peak_memory_mib"] == float(f"{6e8 / 2**20:.4g}")
+    assert ours["metrics"]["sampling_us"] == 30
+    assert ours["metrics"]["step_overhead_us"] == 21.5
     assert ours["metrics"]["first_token"] == 7
     assert data["reference"] == theirs["key"] == "transformers-1t"
     assert ours["max_abs_diff"] == 1.5e-5

@@ -26,6 +26,8 @@ def test_nothing_is_silently_absent() -> None:
     assert "not installed: No module named 'llama_cpp'" in text
     assert "ONNX Runtime (other ids)" in text
     assert "2 of 64 greedy ids are ours" in text
+    assert "overhead of a step: 22 us beside the model's own work" in text
+    assert "sampling: 30 us a token with temperature, top-k and top-p; 130 us at worst" in text
     assert "in 1 of 2 measurements other processes" in text
 
 

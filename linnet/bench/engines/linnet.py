@@ -68,6 +68,13 @@ class ThisEngine(Engine):
         self._hold(1)
         return self._model.call("prefill", np.array([prompt], np.int32), 0)[0]
 
+    def overhead(self, vocabulary: int) -> dict[str, float]:
+        """Seconds a token besides the model's own work; see `linnet.bench.overhead`."""
+        from linnet.bench.overhead import measure
+
+        self._hold(1)
+        return measure(self._model, vocabulary)
+
     def listed(self, tokens: Any) -> list[int]:
         found: list[int] = tokens[:, 0].tolist()
         return found
