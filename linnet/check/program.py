@@ -25,6 +25,7 @@ from linnet.check.heads import every_item, resolve_heads
 from linnet.check.imports import bind_imports
 from linnet.check.lints import lint
 from linnet.check.statements import check_body
+from linnet.check.suppress import suppress
 from linnet.check.typed import BlockDecl, ConstDecl, FunctionDecl, Program
 from linnet.diag import Problems
 from linnet.modules import ModuleGraph
@@ -55,6 +56,7 @@ def check_modules(graph: ModuleGraph, problems: Problems) -> Program:
         check_calls(run)
     own_package = [m for name, m in modules.items() if _package(name) == _package(graph.root)]
     lint(run, own_package)
+    suppress(run, modules.values(), own_package)
     return _program(graph.root, modules)
 
 

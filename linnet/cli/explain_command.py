@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -211,20 +210,13 @@ def _explain_loaded(console: Console, card: Any, **options: Any) -> None:
 
 
 def code_page(number: str) -> str:
-    """What a diagnostic code means, with a wrong and a repaired program where there are some.
-    Raises UsageError with the nearest for an unknown one."""
+    """What a diagnostic code means, with a wrong and a repaired program. Raises UsageError with the
+    nearest for an unknown one."""
     from linnet.diag.codes import CODES
-    from linnet.diag.examples import EXAMPLES
+    from linnet.diag.page import page
     from linnet.nest.nearest import did_you_mean
 
-    code = CODES.get(number)
-    if code is None:
+    if number not in CODES:
         hint = did_you_mean(number, CODES)
         raise UsageError(f"there is no diagnostic {number}{hint if '?' in hint else ''}")
-    parts = [f"{code.severity}[{code.number}]: {code.title}", textwrap.fill(code.explanation, 88)]
-    example = EXAMPLES.get(number)
-    if example is not None:
-        parts += ["Wrong:", textwrap.indent(example.wrong.rstrip(), "    ")]
-        parts += ["Repaired:", textwrap.indent(example.right.rstrip(), "    ")]
-        parts += [textwrap.fill(example.advice, 88, break_on_hyphens=False)]
-    return "\n\n".join(parts) + "\n"
+    return page(number)

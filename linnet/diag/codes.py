@@ -353,6 +353,13 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         "catch-all pattern looks like a variant",
         "A name that is no variant catches every value. Check its spelling, or write `_`.",
     ),
+    (
+        "W1902",
+        "comment that silences nothing",
+        "`// linnet: allow(…)` names warnings of its own line or, alone on a line, of the next "
+        "one. "
+        "Here there is none of that code.",
+    ),
 )
 
 CODES: dict[str, Code] = {row[0]: Code(*row) for row in _TABLE}

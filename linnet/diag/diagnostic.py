@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from linnet.diag.codes import CODES, Severity
-from linnet.diag.span import Span
+from linnet.diag.span import Source, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,21 @@ class Problems:
                 (help,) if isinstance(help, str) else tuple(help),
             )
         )
+
+    def drop(self, code: str, source: Source, line: int) -> bool:
+        """Take back the warnings `code` of one line of `source`; whether there were any."""
+        dropped = [
+            d
+            for d in self._found
+            if d.code == code
+            and not d.is_error
+            and d.primary is not None
+            and d.primary.span.source is source
+            and d.primary.span.line == line
+        ]
+        for diagnostic in dropped:
+            del self._found[diagnostic]
+        return bool(dropped)
 
     @property
     def has_errors(self) -> bool:

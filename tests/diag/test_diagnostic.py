@@ -59,4 +59,4 @@ def test_codes_are_declared_with_title_and_explanation() -> None:
         assert not code.title.endswith(".")
         assert code.explanation.endswith(".")
         assert code.severity == ("warning" if number[0] == "W" else "error")
-    assert len(CODES) == 67
+    assert len(CODES) == 68
