@@ -27,6 +27,29 @@ struct ln_pack_matrix {
   int64_t rows, columns, row_step, column_step;
 };
 
+typedef uint32_t ln_u32x4 __attribute__((vector_size(16)));
+
+#ifdef __clang__
+#define LN_CHOOSE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define LN_CHOOSE(a, b, ...) __builtin_shuffle(a, b, (ln_u32x4){__VA_ARGS__})
+#endif
+
+// Four rows of four elements of 4 bytes become four columns.
+static inline void ln_pack_4x4(const char *from, int64_t row_step, char *to) {
+  ln_u32x4 row[4], column[4];
+  for (int r = 0; r < 4; ++r) memcpy(&row[r], from + 4 * r * row_step, sizeof row[r]);
+  const ln_u32x4 left01 = LN_CHOOSE(row[0], row[1], 0, 4, 1, 5);
+  const ln_u32x4 left23 = LN_CHOOSE(row[2], row[3], 0, 4, 1, 5);
+  const ln_u32x4 right01 = LN_CHOOSE(row[0], row[1], 2, 6, 3, 7);
+  const ln_u32x4 right23 = LN_CHOOSE(row[2], row[3], 2, 6, 3, 7);
+  column[0] = LN_CHOOSE(left01, left23, 0, 1, 4, 5);
+  column[1] = LN_CHOOSE(left01, left23, 2, 3, 6, 7);
+  column[2] = LN_CHOOSE(right01, right23, 0, 1, 4, 5);
+  column[3] = LN_CHOOSE(right01, right23, 2, 3, 6, 7);
+  for (int c = 0; c < 4; ++c) memcpy(to + 4 * c * LN_PANEL, &column[c], sizeof column[c]);
+}
+
 // Columns [left, right) of the panel that begins at `row`: [right - left][64]. Missing rows are 0.
 LN_INLINED void ln_pack_strip(const struct ln_pack_matrix *m, int64_t row, int64_t left,
                               int64_t right, int64_t size) {
@@ -37,6 +60,12 @@ LN_INLINED void ln_pack_strip(const struct ln_pack_matrix *m, int64_t row, int64
   if (row_step == 1 && height == LN_PANEL) {
     for (int64_t c = 0; c < count; ++c)         // whole lines stay what they are
       memcpy(to + size * c * LN_PANEL, from + size * c * column_step, (size_t)(size * LN_PANEL));
+    return;
+  }
+  if (column_step == 1 && height == LN_PANEL && count == LN_PACK_STRIP && size == 4) {
+    for (int64_t r = 0; r < LN_PANEL; r += 4)
+      for (int64_t c = 0; c < LN_PACK_STRIP; c += 4)
+        ln_pack_4x4(from + 4 * (r * row_step + c), row_step, to + 4 * (c * LN_PANEL + r));
     return;
   }
   for (int64_t r = 0; r < height; ++r)
