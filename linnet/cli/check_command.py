@@ -1,6 +1,6 @@
 """`linnet check`: what the checker has to say about sources, without running them.
 
-Diagnostics are drawn on stderr; with `--json` they are one document on stdout.
+Diagnostics are drawn on stderr, or go to stdout in a form for tools.
 """
 
 from __future__ import annotations
@@ -27,11 +27,23 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Take the standard library from this folder.",
 )
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "sarif", "github"]),
+    default="text",
+    help="text for people; for tools JSON, SARIF, or the annotations of GitHub, on stdout.",
+)
 @json_option
 @common
 @click.pass_obj
 def check(
-    console: Console, sources: tuple[str, ...], strict: bool, std: Path | None, as_json: bool
+    console: Console,
+    sources: tuple[str, ...],
+    strict: bool,
+    std: Path | None,
+    form: str,
+    as_json: bool,
 ) -> None:
     """Check each SOURCE: a .linnet file, a name of the zoo or a folder with a card.
 
@@ -45,13 +57,30 @@ def check(
     for subject in [find(source) for source in sources]:
         console.detail(f"checking {subject.source}")
         found.update(dict.fromkeys(check_file(subject.source, std=std).problems))
-    if as_json:
-        from linnet.diag.render import to_json
-
-        console.line(json.dumps(to_json(tuple(found)), indent=2, ensure_ascii=False))
-    else:
+    if as_json and form not in ("text", "json"):
+        raise click.UsageError(f"--json and --format {form} exclude each other")
+    form = "json" if as_json else form
+    if form == "text":
         draw(tuple(found), console)
+    elif text := _for_tools(tuple(found), form):
+        console.line(text)
     if any(d.is_error for d in found) or (strict and found):
         raise click.exceptions.Exit(1)
-    if not found and not as_json:
+    if not found and form == "text":
         console.note(f"{counted(len(sources), 'source')} checked, nothing to report")
+
+
+def _for_tools(found: tuple[Diagnostic, ...], form: str) -> str:
+    """All diagnostics as one document."""
+    if form == "github":
+        from linnet.diag.github import to_github
+
+        return to_github(found)
+    if form == "sarif":
+        from linnet import __version__
+        from linnet.diag.sarif import to_sarif
+
+        return json.dumps(to_sarif(found, __version__), indent=2, ensure_ascii=False)
+    from linnet.diag.render import to_json
+
+    return json.dumps(to_json(found), indent=2, ensure_ascii=False)

@@ -67,21 +67,21 @@ def _json(diagnostic: Diagnostic) -> dict[str, Any]:
     return {
         "code": diagnostic.code,
         "severity": diagnostic.severity,
-        "message": _encodable(diagnostic.message),
-        "label": _encodable(primary.text) if primary is not None else "",
+        "message": encodable(diagnostic.message),
+        "label": encodable(primary.text) if primary is not None else "",
         "location": _location(primary.span) if primary is not None else None,
         "related": [
-            {"label": _encodable(label.text), "location": _location(label.span)}
+            {"label": encodable(label.text), "location": _location(label.span)}
             for label in diagnostic.related
         ],
-        "notes": [_encodable(note) for note in diagnostic.notes],
-        "help": [_encodable(help) for help in diagnostic.help],
+        "notes": [encodable(note) for note in diagnostic.notes],
+        "help": [encodable(help) for help in diagnostic.help],
     }
 
 
 def _location(span: Span) -> dict[str, Any]:
     return {
-        "file": _encodable(span.source.name),
+        "file": encodable(span.source.name),
         "start": _position(span.source, span.start),
         "end": _position(span.source, span.end),
     }
@@ -92,7 +92,7 @@ def _position(source: Source, offset: int) -> dict[str, int]:
     return {"line": line, "column": column, "offset": source.byte_offset(offset)}
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
     """`text` with lone surrogates replaced, as they could not be written in any encoding."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 

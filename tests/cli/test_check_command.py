@@ -105,3 +105,35 @@ def test_a_file_that_is_no_text_is_no_traceback(run: Run, tmp_path: Path) -> Non
     result = run("check", str(source))
     assert result.exit_code == 1
     assert result.stderr.startswith("error[E1")
+
+
+def test_sarif(run: Run, sources: dict[str, str]) -> None:
+    result = run("check", "--format", "sarif", sources["bad"])
+    assert (result.exit_code, result.stderr) == (1, "")
+    document = json.loads(result.stdout)
+    assert document["version"] == "2.1.0"
+    (sarif,) = document["runs"]
+    assert [rule["id"] for rule in sarif["tool"]["driver"]["rules"]] == ["E2202"]
+    (found,) = sarif["results"]
+    assert (found["ruleId"], found["ruleIndex"], found["level"]) == ("E2202", 0, "error")
+    place = found["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == f"file://{sources['bad']}"
+    assert place["region"] == {"startLine": 4, "startColumn": 12, "endLine": 4, "endColumn": 17}
+    assert "help: " in found["message"]["text"] or "note: " in found["message"]["text"]
+    clean = json.loads(run("check", "--format", "sarif", sources["good"]).stdout)
+    assert clean["runs"][0]["results"] == []
+
+
+def test_annotations_for_github(run: Run, sources: dict[str, str]) -> None:
+    result = run("check", "--format", "github", sources["unused"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    place = f"file={sources['unused']},line=4,endLine=4,col=9,endColumn=14,title=W1002"
+    assert result.stdout.startswith(f"::warning {place}::local `spare` is never used%0A")
+    assert result.stdout.count("\n") == 1
+    assert run("check", "--format", "github", sources["good"]).stdout == ""
+
+
+def test_one_form_at_a_time(run: Run, sources: dict[str, str]) -> None:
+    result = run("check", "--json", "--format", "github", sources["good"])
+    assert result.exit_code == 2
+    assert "exclude each other" in result.stderr

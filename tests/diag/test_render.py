@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 
 from linnet.diag import Diagnostic, Label, Problems, Source
+from linnet.diag.github import to_github
 from linnet.diag.render import render, render_all, to_json
+from linnet.diag.sarif import to_sarif
 
 
 def lines(text: str) -> list[str]:
@@ -173,3 +175,25 @@ def test_json_can_always_be_written() -> None:
     document = to_json([Diagnostic("E1001", "bad \udcff byte")])
     assert document["diagnostics"][0]["location"] is None
     json.dumps(document, ensure_ascii=False).encode("utf-8")
+
+
+def test_commands_for_github_escape_what_would_end_them() -> None:
+    source = Source("a,b:c.linnet", "one\ntwo\n")
+    whole = Diagnostic("E1201", "100 %\nof it", Label(source.span(0, 7), "here"), help=("do",))
+    assert to_github([whole, Diagnostic("W1001", "m", file="f")]).split("\n") == [
+        "::error file=a%2Cb%3Ac.linnet,line=1,endLine=2,title=E1201::100 %25%0Aof it%0Ahere%0A"
+        "help: do",
+        "::warning file=f,title=W1001::m",
+    ]
+
+
+def test_sarif_counts_code_points_and_quotes_names() -> None:
+    source = Source("a b/ü.linnet", "漢字 x\n")
+    found = Diagnostic("E1201", "m", at(source, "x"), (at(source, "漢字", "so"),))
+    (result,) = to_sarif([found], "1")["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "a%20b/%C3%BC.linnet"
+    assert place["region"]["startColumn"] == 4
+    (related,) = result["relatedLocations"]
+    assert related["message"]["text"] == "so"
+    assert to_sarif([], "1")["runs"][0]["tool"]["driver"]["rules"] == []
