@@ -27,7 +27,7 @@ struct ln_pack_matrix {
   int64_t rows, columns, row_step, column_step;
 };
 
-typedef uint32_t ln_u32x4 __attribute__((vector_size(16)));
+typedef __attribute__((vector_size(16))) uint32_t ln_u32x4;
 
 #ifdef __clang__
 #define LN_CHOOSE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
