@@ -23,6 +23,10 @@ WORTH_SHARING = 30_000
 FLOPS_PER_NS, BYTES_PER_NS = 32, 16
 """What one core does: rough figures for vector code out of its own caches."""
 
+COLD = 8
+"""How many times longer a byte takes that no cache has: of a state that is written, of a row
+that is gathered from weights."""
+
 
 def share_work(steps: list[Step]) -> list[Step]:
     """Mark each step as shared or not. A step whose size is not known is shared."""
@@ -65,8 +69,9 @@ def _loop_operations(step: LoopStep) -> Dim:
 
 
 def _bytes(step: KernelStep) -> Dim:
-    """Bytes of what is read and written. Of a state only the written part is touched when a
-    kernel overwrites in place."""
+    """Bytes of what is read and written, cold ones counted `COLD` times. Of a state only the
+    written part is touched when a kernel overwrites in place: as much as it reads."""
+    cold = step.kernel.card.gathers or step.kernel.card.in_place is not None
     buffers = {id(v.buffer): v.buffer for v in step.reads}
     if step.kernel.card.in_place is not None:
         buffers.pop(id(step.writes.buffer), None)
@@ -77,4 +82,4 @@ def _bytes(step: KernelStep) -> Dim:
     total = Dim.const(0)
     for buffer in buffers.values():
         total = total + buffer_bytes(buffer)
-    return total
+    return total * COLD if cold else total
