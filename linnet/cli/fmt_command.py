@@ -87,6 +87,8 @@ def _files(console: Console, paths: tuple[str, ...], check: bool, diff: bool) ->
                 replace(path, result)
                 console.detail(f"formatted {path}")
         except OSError as error:
+            if isinstance(error, BrokenPipeError) or error.filename == STDOUT:
+                raise
             failed += 1
             console.error(f"{path}: {error.strerror}")
     _sum_up(console, done, changed, failed, check or diff)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -123,3 +125,26 @@ def test_a_failure_while_writing_leaves_the_file(
     assert "messy.linnet: No space left on device" in result.stderr
     assert (folder / "messy.linnet").read_text() == MESSY
     assert [p.name for p in folder.iterdir() if ".messy" in p.name] == []
+
+
+def test_a_reader_that_leaves_is_no_failure(folder: Path) -> None:
+    command = [sys.executable, "-m", "linnet.cli", "fmt", "--diff", str(folder / "messy.linnet")]
+    read, write = os.pipe()
+    os.close(read)
+    ended = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize("rest", [("--check",), ("--diff",), ("-",)])
+def test_a_full_stdout_is_told(folder: Path, rest: tuple[str, ...]) -> None:
+    paths = () if rest == ("-",) else (str(folder / "messy.linnet"),)
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "linnet.cli", "fmt", *rest, *paths],
+            input=MESSY, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert ended.returncode == 1
+    assert "No space left on device" in ended.stderr
+    assert "Traceback" not in ended.stderr

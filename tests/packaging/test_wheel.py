@@ -46,6 +46,7 @@ def test_the_wheel_carries_all_that_is_needed(installed: Path) -> None:
     assert (data / "nest" / "gpt2-tales" / "model.safetensors").is_file()
     assert (data / "codegen" / "isa" / "neon.toml").is_file()
     assert (installed / "linnet" / "syntax" / "linnet.lark").is_file()
+    assert (installed / "linnet" / "cli" / "starter" / "src" / "lib.linnet").is_file()
 
 
 def test_text_is_the_same_from_any_directory(installed: Path, tmp_path: Path) -> None:
