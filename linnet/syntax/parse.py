@@ -96,6 +96,7 @@ class _Parser:
         self.end_reported = False
         self.member_reported = False
         self.damaged = False
+        self.reserved: set[str] = set()  # keywords of later versions taken for names so far
         self.last_recovery = -1
         self.last_report = -1
 
@@ -312,7 +313,10 @@ class _Parser:
         if "NAME" not in accepts or not self._same_line(self.at):
             return False
         if token.text in RESERVED:
-            report_reserved(self.problems, Span(self.source, token.start, token.end))
+            used = "INT" in accepts and token.text in self.reserved
+            if not used:  # where it was declared it has been reported
+                report_reserved(self.problems, Span(self.source, token.start, token.end))
+            self.reserved.add(token.text)
         elif {"INT", "LET"} & accepts or self.tokens[self.at + 1].type not in (
             "EQUAL", "COLON", "COMMA", "RPAR", "RSQB", "LPAR", "LESS", "LBRACE", "IN", "MORE",
         ):  # fmt: skip
