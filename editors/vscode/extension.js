@@ -17,7 +17,12 @@ async function start() {
         "linnet",
         "Linnet",
         { command, args },
-        { documentSelector: [{ language: "linnet" }] },
+        {
+            documentSelector: [{ language: "linnet" }],
+            synchronize: {
+                fileEvents: vscode.workspace.createFileSystemWatcher("**/{*.linnet,linnet.toml}"),
+            },
+        },
     );
     try {
         await client.start();

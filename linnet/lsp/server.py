@@ -27,7 +27,7 @@ from linnet.lsp import actions, complete, hints, hover, navigate
 from linnet.lsp.analysis import Analysis
 from linnet.lsp.places import Encoding, offset_of, position, span_positions
 from linnet.lsp.symbols import Symbol
-from linnet.lsp.workspace import Workspace
+from linnet.lsp.workspace import Workspace, imported
 
 QUIET = 0.2
 """Seconds without a change after which diagnostics are worked out."""
@@ -102,12 +102,19 @@ class Server(LanguageServer):
         """Take the text of a document as it is now."""
         self.sources.open(_path(uri), self.workspace.get_text_document(uri).source)
 
+    def importers(self, uri: str) -> list[str]:
+        """The other open documents that import a document, directly or not."""
+        path = _path(uri).resolve()
+        others = [other for other in self.workspace.text_documents if other != uri]
+        return [other for other in others if path in imported(self.analysis(other))]
+
     async def publish_soon(self, uri: str) -> None:
         """Publish diagnostics once the document has been left alone for a moment."""
         now = self.changes[uri] = time.monotonic()
         await asyncio.sleep(QUIET)
         if self.changes.get(uri) == now:
-            self.publish(uri)
+            for each in (uri, *self.importers(uri)):
+                self.publish(each)
 
     def publish(self, uri: str) -> None:
         analysis = self.analysis(uri)
@@ -226,6 +233,8 @@ def _closed(server: Server, params: lsp.DidCloseTextDocumentParams) -> None:
 
 def _files_changed(server: Server, params: lsp.DidChangeWatchedFilesParams) -> None:
     server.sources.refresh()
+    for uri in server.workspace.text_documents:
+        server.publish(uri)
 
 
 # --- questions about a place --------------------------------------------------------------

@@ -61,7 +61,7 @@ class Workspace:
     def _forget(self, changed: Path) -> None:
         """Drop what was said of a file and of all that import it."""
         for path, kept in list(self._kept.items()):
-            if path == changed or changed in _imported(kept.analysis):
+            if path == changed or changed in imported(kept.analysis):
                 del self._kept[path]
 
     def analysis(self, path: Path) -> Analysis:
@@ -74,7 +74,7 @@ class Workspace:
         if text is None:
             text = path.read_bytes().decode("utf-8", "surrogateescape")
         found = Analysis(Source(str(path), text, path), self._modules(path), self.std)
-        files = (path, *_imported(found))
+        files = (path, *imported(found))
         self._kept[path] = _Kept(found, {p: _stamp(p) for p in files if p not in self.texts})
         self._keep_modules(found)
         return found
@@ -94,7 +94,7 @@ class Workspace:
         return current
 
     def _keep_modules(self, analysis: Analysis) -> None:
-        for real, module in _imported(analysis).items():
+        for real, module in imported(analysis).items():
             stamp = _stamp(real)
             if real not in self.texts and stamp is not None and not module.damaged:
                 self._known[real] = stamp, module
@@ -124,8 +124,8 @@ class Workspace:
                         yield Path(where, name).resolve()
 
 
-def _imported(analysis: Analysis) -> dict[Path, tree.Module]:
-    """The files behind an analysis, without its own."""
+def imported(analysis: Analysis) -> dict[Path, tree.Module]:
+    """The modules behind an analysis by their real paths, its own left out."""
     return {
         module.source.path.resolve(): module
         for name, module in analysis.graph.modules.items()

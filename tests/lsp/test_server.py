@@ -185,6 +185,42 @@ def test_errors_repairs_and_half_typed_text(tmp_path: Path) -> None:
     converse(tmp_path, talk)
 
 
+def test_documents_that_import_each_other(tmp_path: Path) -> None:
+    manifest = '[package]\nname = "p"\nversion = "0.1.0"\nlanguage = "0.1"\n'
+    (tmp_path / "linnet.toml").write_text(manifest)
+    part = tmp_path / "src" / "part.linnet"
+    part.parent.mkdir()
+    part.write_text("module p.part\n\npub fn one() -> f32 {\n    return 1.0\n}\n")
+    user = "module p\n\nuse crate.part::{one}\n\nfn f() -> f32 {\n    return one()\n}\n"
+
+    async def talk(client: LanguageClient, uri: str) -> None:
+        await client.told.get()
+        lib = (part.parent / "lib.linnet").as_uri()
+        for name, text in ((lib, user), (part.as_uri(), part.read_text())):
+            item = lsp.TextDocumentItem(name, "linnet", 1, text)
+            client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+            told = await client.told.get()
+            assert (told.uri, list(told.diagnostics)) == (name, [])
+        assert (await client.told.get()).uri == lib
+        # What is being typed in one document is seen from the other, saved or not.
+        change(client, part.as_uri(), 2, part.read_text().replace("one", "two"))
+        told = [await client.told.get(), await client.told.get()]
+        assert [(t.uri, [d.code for d in t.diagnostics]) for t in told] == [
+            (part.as_uri(), []),
+            (lib, ["E1201"]),
+        ]
+        uses = await client.text_document_references_async(
+            lsp.ReferenceParams(
+                lsp.ReferenceContext(True),
+                lsp.TextDocumentIdentifier(part.as_uri()),
+                lsp.Position(2, 8),
+            )
+        )
+        assert [u.uri for u in uses] == [part.as_uri()]
+
+    converse(tmp_path, talk)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
 def test_places_there_and_back(encoding: Encoding) -> None:
     source = Source("", "a\u00e9\U0001f600b\r\n\r\nlast\U0001f600")
