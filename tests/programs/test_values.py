@@ -104,3 +104,68 @@ def test_running_sums() -> None:
         np.cumsum(x, 1).tolist(),
         np.cumsum(whole, 1, np.int32).tolist(),
     ]
+
+
+INF, NAN = float("inf"), float("nan")
+
+
+def test_integers_wrap_truncate_and_never_trap() -> None:
+    a, b = [7, -7, -128, 5, 127, -1], [2, 2, -1, 0, 127, 0]
+    assert call("meanings.linnet", "ints", a, b) == [
+        [3, -3, -128, 0, 1, 0],
+        [1, -1, 0, 0, 0, 0],
+        [14, -14, -128, 0, 1, 0],
+    ]
+
+
+def test_shifts_by_the_width_or_more_leave_the_sign() -> None:
+    a, u = [1, -1, 64, -128], [1, 255, 64, 128]
+
+    def shifts(n: int) -> list[Any]:
+        return call("meanings.linnet", "shifts", a, u, n, n % 256)
+
+    assert shifts(0) == [a, a, u, u]
+    assert shifts(1) == [[2, -2, -128, 0], [0, -1, 32, -64], [2, 254, 128, 0], [0, 127, 32, 64]]
+    for n in (8, 100, -1):
+        assert shifts(n) == [[0] * 4, [0, -1, 0, -1], [0] * 4, [0] * 4]
+
+
+def test_casts_saturate_from_floats_and_wrap_between_integers() -> None:
+    x = [1.9, -1.9, 300.0, -300.0, NAN, INF, -INF, 3e9]
+    assert call("meanings.linnet", "casts", x) == [
+        [1, -1, 127, -128, 0, 127, -128, 127],
+        [1, 0, 255, 0, 0, 255, 0, 255],
+        [1, -1, 300, -300, 0, 2**31 - 1, -(2**31), 2**31 - 1],
+        [True] * 8,
+        [1, 0, 300, 0, 0, 2**64 - 1, 0, 3_000_000_000],
+        [1, -1, 300, -300, 0, 2**63 - 1, -(2**63), 3_000_000_000],
+    ]
+    assert call("meanings.linnet", "narrow", [-129, 65541, 0, 70000]) == [
+        [127, 5, 0, 112],
+        [65407, 5, 0, 4464],
+        [True, True, False, True],
+        [-129.0, INF, 0.0, INF],
+    ]
+
+
+def test_positions_outside_are_brought_inside() -> None:
+    for at, value in ((-5, 1.0), (1, 2.0), (9, 3.0), (2**62, 3.0)):
+        assert call("meanings.linnet", "outside", [1.0, 2.0, 3.0], [], at) == [value, value, 0.0]
+
+
+def test_min_and_max_give_nan_where_there_is_one() -> None:
+    got = call("meanings.linnet", "nans", [NAN, 1.0, 2.0], [1.0, NAN, 3.0])
+    expected = [[NAN, NAN, 2.0], [NAN, NAN, 3.0], NAN, NAN]
+    for value, wanted in zip(got, expected, strict=True):
+        np.testing.assert_array_equal(value, wanted)
+
+
+def test_each_operation_rounds_to_its_dtype() -> None:
+    half = np.float16(1.001)
+    assert call("meanings.linnet", "rounding", half, 0)[0] == float(half * half + half)
+
+
+def test_reductions_over_nothing() -> None:
+    ends = [-(2**31), 2**31 - 1]
+    got = call("meanings.linnet", "empty", [], [], [])
+    assert got == [0.0, 1.0, -INF, INF, *ends, False, True]
