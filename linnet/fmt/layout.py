@@ -483,8 +483,12 @@ def _slice(v: Values) -> Piece:
 def _tensor(v: Values) -> Piece:
     """`Tensor[dims; dtype]`, the dtype like one more element; maybe `?` behind."""
     tensor, open, dims, semicolon, dtype, close, *mark = v
-    items = Items([*dims.elements, dtype], [*dims.separators, semicolon])
-    return seq(tensor, listed(Enclosed(open, items, close)), *mark)
+    between = dims.separators
+    if dims.is_ended:
+        semicolon = seq(between[-1], semicolon)
+        between = between[:-1]
+    items = Items([*dims.elements, dtype], [*between, semicolon])
+    return seq(tensor, grouped(enclosed(Enclosed(open, items, close)), dims.is_ended), *mark)
 
 
 def _scalar_tensor(v: Values) -> Piece:

@@ -17,6 +17,8 @@ from fmt.checks import (
 )
 from fuzz.author import module as random_module
 
+from linnet.errors import SourceError
+
 FILES = repository_files()
 GRAMMAR = (Path(__file__).parent / "grammar.linnet").read_text("utf-8")
 
@@ -61,3 +63,29 @@ def test_random_programs(seed: int) -> None:
     draw = random.Random(seed)
     for each in commented(text, 3, draw.randrange(3)):
         assert_faithful(each)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_programs_that_nobody_would_write(seed: int) -> None:
+    """Tokens left out, doubled and exchanged: what still parses is formatted faithfully."""
+    draw = random.Random(seed)
+    texts = [path.read_bytes().decode("utf-8") for path in FILES if path.stat().st_size < 3000]
+    formed = 0
+    for _ in range(400):
+        text = changed(draw.choice(texts), draw)
+        try:
+            formatted(text)
+        except SourceError:
+            continue
+        formed += 1
+        assert_faithful(text)
+    assert formed > 5
+
+
+def changed(text: str, draw: random.Random) -> str:
+    words = bare(text).split(" ")
+    for _ in range(draw.choice((1, 1, 2))):
+        at = draw.randrange(len(words))
+        words[at : at + draw.randrange(2)] = draw.choice(([], [draw.choice(words)]))
+    gaps = (" ", "\n", " /* c */ ", "\n// d\n", " // e\n")
+    return "".join(word + draw.choice(gaps) for word in words)

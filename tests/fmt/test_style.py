@@ -40,6 +40,7 @@ def test_every_alternative_of_the_grammar_has_a_layout() -> None:
         ("let x = p<q", "let x = p < q"),
         ("let x = f(a, b,)", "let x = f(\n    a,\n    b,\n)"),
         ("let x = ( a , )", "let x = (a,)"),
+        ("let x: Tensor[N,;T] = y", "let x: Tensor[\n    N,;\n    T\n] = y"),
         ("let x = 1 let y = 2", "let x = 1\nlet y = 2"),
         ("\n\n let x = 1 \n\n\n\n let y = 2 \n\n", "let x = 1\n\nlet y = 2"),
         ("let x = 1 /* one */ // end\n", "let x = 1 /* one */ // end"),
@@ -107,9 +108,9 @@ def test_long_chains_and_files_take_little_time() -> None:
     # Ten thousand lines: 2.5 s on the machine this was written on.
     chain = " + ".join(["x"] * 10_000)
     function = "fn f(x: Tensor[4; f32]) -> f32 {\n" + "    let y = f(x[0:2], [1, 2])\n" * 98 + "}\n"
-    start = time.perf_counter()
+    start = time.process_time()
     lines = formatted(f"module m\nfn g() {{ return {chain} }}\n").split("\n")
     assert len(lines) == 10_004
     text = "module m\n" + function * 100
     assert formatted(text) == text
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
