@@ -125,17 +125,21 @@ def manifest(request: Request, most: int | None = None) -> tuple[Parameter, ...]
     )
     record = cache.read_record(f"front-{key[:32]}")
     if record is not None and _files_unchanged(record.get("files")):
-        stored = record.get("manifest")
-        if isinstance(stored, list):
+        stored, members = record.get("manifest"), record.get("members")
+        # When there are too many, it is for the front end to say so, as at the first time.
+        few = isinstance(members, int) and (most is None or members <= most)
+        if isinstance(stored, list) and few:
             return tuple(_parameter(item) for item in stored)
     result = check(request.source)
     assert result.program is not None
-    found = parameters(_manifest(request, result.program, most))
+    whole = _manifest(request, result.program, most)
+    found = parameters(whole)
     cache.write_record(
         f"front-{key[:32]}",
         {
             "files": {str(path): _file_digest(path) for path in source_files(result)},
             "manifest": [dataclasses.asdict(p) for p in found],
+            "members": len(whole.entries),
         },
     )
     return found

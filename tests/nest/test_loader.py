@@ -15,7 +15,7 @@ from safetensors.numpy import save_file
 
 from linnet import driver, nest
 from linnet.artifact import Parameter
-from linnet.errors import CheckpointError, ConfigError, UnknownModelError, UsageError
+from linnet.errors import CheckpointError, ConfigError, ShapeError, UnknownModelError, UsageError
 from linnet.nest import loader
 
 from .conftest import Script
@@ -246,3 +246,20 @@ def test_a_warm_start_imports_what_it_needs_and_packs_before_numpy(tmp_path: Pat
     ]
     assert "linnet.check" in said[0]
     assert said[1] == "False\n\n"
+
+
+def test_too_many_members_are_refused_alike_cold_and_warm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from linnet import driver
+
+    monkeypatch.setenv("LINNET_CACHE", str(tmp_path))
+    request = driver.Request(nest.show("gpt2-tales").source.path, root="Gpt2")
+    said = []
+    for _ in range(2):
+        with pytest.raises(ShapeError) as caught:
+            driver.manifest(request, most=100)
+        said.append(str(caught.value))
+        driver.manifest(request)  # what is remembered then must not hide the refusal
+    assert said[0] == said[1]
+    assert "more than 100 parameters" in said[0]
