@@ -54,7 +54,11 @@ class Concat:
 
     def __init__(self, parts: Iterable[Doc]) -> None:
         self.parts: tuple[Doc, ...] = tuple(parts)
-        self.forced: bool = any(is_forced(part) for part in self.parts)
+        self.forced = False
+        for part in self.parts:
+            if not isinstance(part, str) and part.forced:
+                self.forced = True
+                break
 
 
 class Indent:

@@ -46,7 +46,7 @@ def build(tokens: Sequence[Token], gaps: Iterable[Gap]) -> Doc:
     the end. The tokens must parse."""
     moves, rules = table().states, table().rules
     calls = [(_call(rule.action, rule.origin), rule.size, rule.origin) for rule in rules]
-    states = [table().start]
+    states, end = [table().start], table().end
     values: Values = []
     for piece in _pieces(tokens, gaps):
         while (move := moves[states[-1]][piece.mark]) < 0:
@@ -57,7 +57,7 @@ def build(tokens: Sequence[Token], gaps: Iterable[Gap]) -> Doc:
                 del states[-size:], values[-size:]
             values.append(call(taken))
             states.append(moves[states[-1]][origin])
-            if piece.mark == END and states[-1] == table().end:
+            if piece.mark == END and states[-1] == end:
                 return _file(values[-1], piece)
         states.append(move)
         values.append(piece)
