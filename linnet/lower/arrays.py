@@ -148,7 +148,7 @@ def fill(value: Array, dims: Dims, origin: Origin | None) -> Array:
     return build(dtype_of(value), dims, (value,), lambda frame, at: read(value, frame), origin)
 
 
-def with_row(value: Node, row: Node, number: Node, origin: Origin | None) -> Array:
+def with_row(value: Array, row: Array, number: Array, origin: Origin | None) -> Array:
     """`value` with `row` at the position `number` of its first axis."""
 
     def element(frame: Frame, at: At) -> Expr:

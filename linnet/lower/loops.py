@@ -19,9 +19,10 @@ from linnet.diag import Span
 from linnet.ir import build as ir
 from linnet.ir.node import Function, MapAttrs, Named, Node, toposort
 from linnet.lower import arrays
+from linnet.lower.lanes import Lanes
 from linnet.lower.parts import collect, spread
 from linnet.lower.problems import unsupported
-from linnet.lower.values import Value, is_view
+from linnet.lower.values import Array, Value, is_view
 
 if TYPE_CHECKING:
     from linnet.lower.body import Body
@@ -43,7 +44,7 @@ def counted(
     body: Body,
     stmt: t.For | t.StaticForRange,
     extra: Sequence[t.Variable] = (),
-    after: Callable[[Body, Node], None] | None = None,
+    after: Callable[[Body, Array], None] | None = None,
 ) -> None:
     """A loop over a range. `after` ends each round, with the number of the round from 0, and may
     assign `extra` locals, which are carried too."""
@@ -56,21 +57,19 @@ def counted(
     one = ir.scalar(ir.const(1, "i64"), origin)
     first = ir.scalar(ir.dim_const(start), origin)
 
-    def count(now: Body) -> Node:
-        value = now.locals[counter]
-        assert isinstance(value, Node)
-        return value
+    def scalar(fn: str, dtype: str, *operands: Array) -> Array:
+        return arrays.elementwise(dtype, (), operands, lambda *e: ir.apply(fn, *e), origin)
 
     def round(now: Body) -> None:
-        number = count(now)
-        now.locals[stmt.variable] = ir.elementwise("add", first, number, origin=origin)
+        number = as_type(Array, now.locals[counter])
+        now.locals[stmt.variable] = scalar("add", "i64", first, number)
         now.round(stmt.body)
         if after is not None:
             after(now, number)
-        now.locals[counter] = ir.elementwise("add", number, one, origin=origin)
+        now.locals[counter] = scalar("add", "i64", number, one)
 
-    def condition(now: Body) -> Node:
-        return ir.elementwise("lt", count(now), end, origin=origin)
+    def condition(now: Body) -> Array:
+        return scalar("lt", "bool", as_type(Array, now.locals[counter]), end)
 
     carried = [*_assigned(body, stmt.body), *extra, counter]
     _Loop(body, stmt.span, carried, condition, round).lower()
@@ -88,14 +87,14 @@ def scan(body: Body, expr: t.Scan, name: str) -> Value:
         dims = body.dims(row.type, expr.span)
         body.locals[row] = arrays.fill(ir.scalar(zero, origin), dims, origin)
 
-    def write(now: Body, number: Node) -> None:
+    def write(now: Body, number: Array) -> None:
         parts = spread(now, expr.value.type, now.value(expr.value), name, expr.span)
         for row, (_, part) in zip(rows, parts, strict=True):
-            old = as_type(Node, now.locals[row])
-            now.locals[row] = arrays.with_row(old, as_type(Node, part), number, origin)
+            old = as_type(Array, now.locals[row])
+            now.locals[row] = arrays.with_row(old, part, number, origin)
 
     counted(body, expr.loop, rows, write)
-    return collect(expr.type, iter([as_type(Node, body.locals[row]) for row in rows]))
+    return collect(expr.type, iter([as_type(Array, body.locals[row]) for row in rows]))
 
 
 def _leaf_types(type: Type) -> list[Type]:
@@ -107,10 +106,8 @@ def _leaf_types(type: Type) -> list[Type]:
 def while_loop(body: Body, stmt: t.While) -> None:
     """`while c { ... }`."""
 
-    def condition(now: Body) -> Node:
-        value = now.array(stmt.condition)
-        assert isinstance(value, Node)
-        return value
+    def condition(now: Body) -> Array:
+        return now.array(stmt.condition)
 
     def round(now: Body) -> None:
         now.round(stmt.body)
@@ -145,7 +142,7 @@ class _Loop:
     body: Body
     span: Span
     variables: list[t.Variable]
-    condition: Callable[[Body], Node]
+    condition: Callable[[Body], Array]
     round: Callable[[Body], None]
     touched: list[str] = field(default_factory=list)
     """The states that the last walk of a round assigned."""
@@ -153,7 +150,9 @@ class _Loop:
     def lower(self) -> None:
         """Replace the carried locals and states by what they are after the loop."""
         if any(is_view(v) for v in self.body.locals.values()):
-            raise unsupported("a loop inside index notation", self.span)
+            run = Lanes(self.body, self.span).run
+            run(self.variables, self.condition, self.round, self._for_lanes)
+            return
         states: list[str] = []
         while True:
             _, results = self._round(states)
@@ -164,6 +163,15 @@ class _Loop:
         if not self.variables and not states:
             return
         self._close(states)
+
+    def _for_lanes(
+        self,
+        body: Body,
+        variables: list[t.Variable],
+        condition: Callable[[Body], Array],
+        round: Callable[[Body], None],
+    ) -> None:
+        _Loop(body, self.span, variables, condition, round).lower()
 
     def _round(self, states: Sequence[str]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
         """Parameters for the carried values, and what one round makes of them."""
@@ -213,7 +221,7 @@ class _Loop:
         before = context.snapshot()
         parameters = self._enter(now, states)
         entered = context.snapshot()
-        result = self.condition(now)
+        result = as_type(Node, self.condition(now))
         changed = context.states != entered
         context.states = before
         if changed:

@@ -14,7 +14,7 @@ from linnet.check.substitute import field_types
 from linnet.check.types import Optional, Scalar, Struct, Tensor, Tuple, Type
 from linnet.diag import Span
 from linnet.ir import build as ir
-from linnet.ir.node import Node, Origin
+from linnet.ir.node import Origin
 from linnet.lower import arrays
 from linnet.lower.choices import maybe, presence
 from linnet.lower.values import Absent, Array, Maybe, Value
@@ -44,7 +44,7 @@ def spread(body: Body, type: Type, value: Value, name: str, span: Span) -> list[
     return [(name, as_type(Array, value))]
 
 
-def collect(type: Type, parts: Iterator[Node]) -> Value:
+def collect(type: Type, parts: Iterator[Array]) -> Value:
     """The value of `type` that consists of the next `parts`."""
     if isinstance(type, Struct):
         type = Tuple(field_types(type))

@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from linnet.dims import Dim, Facts, is_positive
 from linnet.ir.expr import Apply, Const, DimConst, Expr, IndexRef, Load, Reduce, walk
 from linnet.ir.node import Graph, MapAttrs, Node, toposort
+from linnet.ir.substitute import rewrite_expr, substitute
 from linnet.passes.bounds import inside
 from linnet.passes.guards import Guard, guards
-from linnet.passes.rewrite import rewrite_expr, substitute
 
 _CHEAP = frozenset({"cast", "add", "sub", "mul", "min", "max", "lt", "le", "gt", "ge", "eq", "ne"})
 """Scalar functions a producer may apply and still be recomputed by each reader, as long as

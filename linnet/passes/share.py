@@ -16,7 +16,8 @@ from collections.abc import Hashable
 
 from linnet.ir.expr import Apply, Const, DimConst, Expr, Index, IndexRef, Load, Reduce, walk
 from linnet.ir.node import CallAttrs, Graph, LoopAttrs, MapAttrs, Node
-from linnet.passes.rewrite import rewrite, rewrite_expr
+from linnet.ir.substitute import rewrite_expr
+from linnet.passes.rewrite import rewrite
 
 
 def share(graph: Graph) -> Graph:

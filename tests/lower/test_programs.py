@@ -567,20 +567,6 @@ fn grown(v: f64) -> f64 {{
     ("what", "text"),
     [
         (
-            "a loop inside index notation",
-            entry(
-                "(x: Tensor[3; i64]) -> Tensor[3; i64]",
-                "let y[i] = halved(x[i])\n return y",
-                items="""
-fn halved(v: i64) -> i64 {
-    var k = v
-    while k > 1 { k = k / 2 }
-    return k
-}
-""",
-            ),
-        ),
-        (
             "an assignment to state inside index notation",
             entry(
                 "(x: Tensor[3; f32]) -> Tensor[3; f32]",

@@ -169,3 +169,17 @@ def test_reductions_over_nothing() -> None:
     ends = [-(2**31), 2**31 - 1]
     got = call("meanings.linnet", "empty", [], [], [])
     assert got == [0.0, 1.0, -INF, INF, *ends, False, True]
+
+
+def test_loops_inside_index_notation_run_for_each_element() -> None:
+    assert call("lanes.linnet", "steps", [1, 2, 3, 6, 7, 27, 0]) == [[0, 1, 7, 8, 16, 60, 0]]
+    assert call("lanes.linnet", "total", [[1, 2], [3, 7]]) == [24, [1, 16]]
+    (roots,) = call("lanes.linnet", "roots", [3.0, 8.0], [0.5, 1.5, 100.0])
+    np.testing.assert_allclose(roots, [[2.0, 3.0]] * 3, atol=1e-3)
+    x, limits = [1.0, 5.0, 2.0, 7.0], [0.0, 2.0, 6.0, 9.0]
+    assert call("lanes.linnet", "places", x, limits) == [[0, 1, 3, -1]]
+    # Of the six rounds those with i >= 4 multiply twice where n allows it.
+    assert call("lanes.linnet", "powers", [2.0, 2.0, 3.0], [5, 4, 0]) == [[256.0, 64.0, 1.0]]
+    parts = [[1.0, 3.0, 5.0], [2.0, 5.0, 8.0]]
+    expected = [sum(a * b for a, b in zip(p, p[::-1], strict=True)) for p in parts]
+    assert call("lanes.linnet", "mixed", [1.0, 2.0], [1.0, 2.0, 3.0]) == [expected]
