@@ -91,7 +91,7 @@ class Analysis:
                 found = self.types.declared_at(span)
                 if found is not None:
                     return self._declared.get(place(found))
-        owner = self.block_of(dot.base)
+        owner = self.owner_of(dot.base)
         return None if owner is None else owner.children.get(dot.name)
 
     @cached_property
@@ -99,29 +99,36 @@ class Analysis:
         """The spans of calls by that of what they call."""
         return {place(call.callee.span): (call.span,) for call in self.names.calls}
 
-    def block_of(self, expr: tree.Expr) -> Symbol | None:
-        """The block that an expression is of, or the module or enum it names."""
+    def owner_of(self, expr: tree.Expr) -> Symbol | None:
+        """The block or struct that an expression is of, or the module or enum it names."""
         if self.is_checked:
-            span = self.types.block_of(expr.span)
+            span = self.types.owner_of(expr.span)
             if span is not None:
                 return self._declared.get(place(span))
         if isinstance(expr, tree.Index):
-            return self.block_of(expr.base)
+            return self.owner_of(expr.base)
         symbol: Symbol | None = None
         if isinstance(expr, tree.Name):
             use = self.use_at(expr.span.start)
             symbol = None if use is None else use.symbol
         elif isinstance(expr, tree.Attribute):
             symbol = self.member(expr)
-        return None if symbol is None else self.inside(symbol)
+        return None if symbol is None else self._written(symbol.real)
 
     def inside(self, symbol: Symbol) -> Symbol | None:
-        """Where the names behind a dot are declared, if `symbol` stands before it."""
-        symbol = symbol.real
+        """Where the names behind a dot are declared, if `symbol` stands before it. Asks the
+        checker about what is written nowhere."""
+        found = self._written(symbol.real)
+        if found is None and symbol.kind == "variable":
+            span = self.types.owner_of(symbol.span)
+            found = None if span is None else self._declared.get(place(span))
+        return found
+
+    def _written(self, symbol: Symbol) -> Symbol | None:
         if symbol.kind in ("module", "enum"):
             return symbol
         if symbol.subject is not None:
-            return self.block_of(symbol.subject)
+            return self.owner_of(symbol.subject)
         written = getattr(symbol.node, "type", None)
         while isinstance(written, tree.OptionalType | tree.ArrayType):
             written = written.inner if isinstance(written, tree.OptionalType) else written.element

@@ -33,8 +33,8 @@ class Candidate:
 
 
 def complete(analysis: Analysis, offset: int) -> list[Candidate]:
-    """All candidates at a place, whatever has been typed of the word there. Does not wait for the
-    checker."""
+    """All candidates at a place, whatever has been typed of the word there. Waits for the checker
+    only where types that are written nowhere are needed."""
     if _is_in_comment(analysis, offset):
         return []
     before = analysis.source.text[max(offset - _LONGEST, 0) : offset]

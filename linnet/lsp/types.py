@@ -12,7 +12,7 @@ from typing import Any
 
 from linnet.check import show
 from linnet.check import typed as t
-from linnet.check.types import Array, Block, Type
+from linnet.check.types import Array, Block, Struct, Type
 from linnet.diag import Source, Span
 
 Place = tuple[int, int, int]  # of a source, the first character and the one behind the last
@@ -39,13 +39,14 @@ class Types:
             return found.member.span
         return found.function.span if isinstance(found, t.Call) else None
 
-    def block_of(self, span: Span) -> Span | None:
-        """The name of the block that the expression at `span` is of."""
-        found = self.expressions.get(place(span))
+    def owner_of(self, span: Span) -> Span | None:
+        """The name of the block or struct that the expression, or the variable declared, at
+        `span` is of."""
+        found = self.expressions.get(place(span)) or self.variables.get(place(span))
         of = None if found is None else found.type
         if isinstance(of, Array):
             of = of.item
-        return of.decl.span if isinstance(of, Block) else None
+        return of.decl.span if isinstance(of, Block | Struct) else None
 
     def call_of(self, function: Span, name: Span) -> t.Call | None:
         """The call of the function declared at `function` that is made by the word at `name`."""

@@ -214,6 +214,35 @@ def test_completion_behind_a_dot() -> None:
     assert before("let y = 0..^") >= {"x", "Width"}
 
 
+def test_completion_by_inferred_types() -> None:
+    text = """module m
+
+struct Pair<A: DType> {
+    left: A
+    right: A
+}
+
+fn halves(x: f32) -> Pair<f32> {
+    return Pair<f32>(left = x, right = x)
+}
+
+fn f(given: Pair<i32>) -> f32 {
+    let pair = halves(1.0)
+    let z = pair.left
+    let y = HERE
+    return z
+}
+"""
+    fields = {"left", "right"}
+    assert completed(text.replace("HERE", "pair.^")) == fields
+    assert completed(text.replace("HERE", "given.l^")) == fields
+    assert completed(text.replace("HERE", "z.^")) == set()
+    analysis = analysed(text.replace("HERE", "z"))
+    span = navigate.definition(analysis, analysis.source.text.index("pair.left") + 5)
+    assert span is not None
+    assert span.start == text.index("left: A")
+
+
 def test_completion_of_imports() -> None:
     assert "nn" in completed("module m\nuse std.^\n")
     assert "linear" in completed("module m\nuse std.nn.^\n")
