@@ -168,6 +168,16 @@ class Analysis:
         found.sort(key=lambda use: use.span.start)
         return found
 
+    def certain_use_at(self, offset: int) -> Use | None:
+        """The name at an offset; the checker is asked about one behind a dot if need be."""
+        found = self.use_at(offset, of_dots=True)
+        if found is None and not self.is_checked:
+            dots = (dot.name_span for dot in self.names.dots)
+            if any(span.start <= offset <= span.end for span in dots):
+                _ = self.types
+                found = self.use_at(offset, of_dots=True)
+        return found
+
     def use_at(self, offset: int, of_dots: bool = False) -> Use | None:
         """The name that an offset stands in or just behind."""
         uses = self.uses if of_dots else self._plain_uses

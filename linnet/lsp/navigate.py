@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def definition(analysis: Analysis, offset: int) -> Span | None:
     """Where the name at a place is declared."""
-    use = analysis.use_at(offset, of_dots=True)
+    use = analysis.certain_use_at(offset)
     return None if use is None else use.symbol.real.span
 
 
@@ -50,7 +50,7 @@ def _is_same_file(one: Source, other: Source) -> bool:
 
 def renamable(analysis: Analysis, offset: int) -> Use:
     """The name at a place, if it can be changed. Raises UsageError with the reason if not."""
-    use = analysis.use_at(offset, of_dots=True)
+    use = analysis.certain_use_at(offset)
     if use is None:
         raise UsageError("there is no name here that is declared in a source")
     symbol = use.symbol

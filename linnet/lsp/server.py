@@ -261,7 +261,7 @@ def _definition(server: Server, params: lsp.DefinitionParams) -> lsp.Location | 
 
 def _references(server: Server, params: lsp.ReferenceParams) -> list[lsp.Location]:
     analysis, offset = _at(server, params)
-    use = analysis.use_at(offset, of_dots=True)
+    use = analysis.certain_use_at(offset)
     if use is None:
         return []
     declared = use.symbol.span
