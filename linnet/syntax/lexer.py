@@ -2,14 +2,16 @@
 
 Takes a `Source`, gives a `Lexed`. Reports E1001 (characters), E1002 (comments), E1003
 (strings), E1005 (numbers) and E2105 (numbers out of range); each leaves either no token or a
-BROKEN one, which the parser accepts as an expression, so that no second report follows. It
-knows nothing about the grammar beyond the words.
+BROKEN one, which the parser accepts as an expression, so that no second report follows. A line
+that nobody could read is E1101, and the file is not read. It knows nothing about the grammar
+beyond the words.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from linnet.diag import Diagnostic, Problems, Source
 from linnet.syntax.tokens import KEYWORD_TYPES, PUNCTUATION, Token
@@ -53,6 +55,7 @@ MAX_BAD_RUNS = 20
 more than the first twenty."""
 
 MAX_REPORTS = 100
+MAX_LINE = 200_000
 """Reports of any kind in one file."""
 
 _MAX_INT = 2**63 - 1
@@ -104,6 +107,8 @@ class _Lexer:
             return out
         if _is_no_text(text):
             self._report_no_text()
+            return out
+        if len(text) > MAX_LINE and self._report_long_line():
             return out
         tokens = out.tokens
         at = 1 if text.startswith("\ufeff") else 0
@@ -186,6 +191,23 @@ class _Lexer:
         self.foreign_comments = True
         line = re.compile(r"[^\r\n]*").match(self.text, at)
         return line.end() if line is not None else at + 1
+
+    def _report_long_line(self) -> bool:
+        """Whether a line is longer than anybody could read; reported once."""
+        starts = [*self.source.line_starts, len(self.text) + 1]
+        long = (a for a, b in pairwise(starts) if b - a > MAX_LINE)
+        start = next(long, None)
+        if start is None:
+            return False
+        self.out.errors.append(0)
+        self.problems.report(
+            "E1101",
+            f"a line of more than {MAX_LINE} characters",
+            self.source.span(start, start + 1),
+            "this line",
+            help="break it into several lines and statements",
+        )
+        return True
 
     def _report_no_text(self) -> None:
         """One report for a file of another kind, without drawing any of it."""

@@ -157,3 +157,11 @@ def test_a_file_of_another_kind_gets_one_report_without_a_drawing(data: bytes) -
     assert (found.code, found.message) == ("E1001", "this is no text file")
     assert found.primary is None
     assert found.file == "t"
+
+
+def test_a_line_that_nobody_could_read_is_refused_at_once() -> None:
+    source = Source("long.linnet", "module long\n" + "x + " * 60_000)
+    problems = Problems()
+    assert lex(source, problems).tokens == []
+    (found,) = problems
+    assert (found.code, str(found.primary.span)) == ("E1101", "long.linnet:2:1")
