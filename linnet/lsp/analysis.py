@@ -20,6 +20,9 @@ from linnet.modules import load
 from linnet.syntax import tree
 
 
+_MAX_ALIASES = 8
+
+
 class Analysis:
     """One text and what it imports. `known` are modules that need not be read again, by their
     real paths; `std` replaces the standard library."""
@@ -165,6 +168,18 @@ class Analysis:
             symbol = self.member(dot)
             if symbol is not None:
                 found.append(Use(dot.name_span, symbol))
+        known = {use.span.end: use.symbol for use in found}
+        for call in self.names.calls:
+            callee = known.get(call.callee.span.end)
+            for _ in range(_MAX_ALIASES):  # they may form a circle
+                if callee is not None and callee.real.kind == "type":
+                    callee = self._written(callee.real)
+            for argument in call.args:
+                child = None
+                if argument.name is not None and callee is not None:
+                    child = callee.real.children.get(argument.name.name)
+                if argument.name is not None and child is not None:
+                    found.append(Use(argument.name.span, child))
         found.sort(key=lambda use: use.span.start)
         return found
 
@@ -187,5 +202,5 @@ class Analysis:
         return found[-1] if found else None
 
     def items(self) -> Iterator[Symbol]:
-        """What is declared in the source, outer items before inner ones."""
-        return self.symbol.below()
+        """What is declared in the source, outer items before inner ones; no parameters."""
+        return (symbol for symbol in self.symbol.below() if symbol.kind != "parameter")

@@ -13,7 +13,9 @@ from linnet.lsp.scopes import Use
 from linnet.lsp.symbols import Symbol
 from linnet.syntax.tokens import KEYWORDS, RESERVED
 
-_TYPED = ("param", "buffer", "state", "sub", "field", "variant", "function", "op", "entry")
+_TYPED = (
+    "param", "buffer", "state", "sub", "field", "variant", "function", "op", "entry", "parameter",
+)  # fmt: skip
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -78,6 +80,7 @@ def rename(analyses: Iterable[Analysis], symbol: Symbol, name: str) -> list[Span
     analyses = list(analyses)
     spans: list[Span] = []
     for analysis in analyses:
+        _ = analysis.types  # names behind dots are known to the checker
         mine = [use for use in analysis.uses if is_same(use.symbol, symbol)]
         if not mine:
             continue

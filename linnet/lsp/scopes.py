@@ -7,6 +7,7 @@ words before it say enough; `types` knows the others, in programs that check.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -160,7 +161,7 @@ class _Resolver:
             self._each(inner, item.where)
             self._items(inner, symbol)
         elif isinstance(item, tree.Function | tree.Kernel):
-            self._function(inner, item)
+            self._function(inner, item, symbol)
         elif isinstance(item, tree.Enum | tree.Struct):
             for child in symbol.children.values():
                 self._use(child.span, child)
@@ -171,11 +172,12 @@ class _Resolver:
                 if not isinstance(part, tree.Generic):
                     self._node(inner, part)
 
-    def _function(self, scope: _Scope, item: tree.Function | tree.Kernel) -> None:
-        for parameter in item.parameters:
+    def _function(self, scope: _Scope, item: tree.Function | tree.Kernel, symbol: Symbol) -> None:
+        for parameter, known in zip(item.parameters, symbol.children.values(), strict=True):
             self._node(scope, parameter.type)
             self._maybe(scope, parameter.default)
-            self._declare(scope, parameter, parameter.name, parameter.name_span, "parameter")
+            self._use(known.span, known)
+            self._bind(scope, known, known.span.end)
         if isinstance(item, tree.Kernel):
             for result in item.results:
                 self._node(scope, result.type)
@@ -319,11 +321,21 @@ class _Resolver:
                     rest(tree.children(this))
 
     def _plain(self, scope: _Scope, name: str, span: Span, in_index: bool) -> None:
+        if span.end - span.start != len(name):
+            span = self._inside_parentheses(name, span)
         index = self._index_named(name)
         if index is not None and (in_index or scope.find(name) is None):
             self._use(span, index)
         else:
             self._name(scope, name, span)
+
+    def _inside_parentheses(self, name: str, span: Span) -> Span:
+        """The place of a name alone: parentheses around it are counted to that of its node."""
+        tokens = self.module.tokens
+        at = bisect_left(tokens, span.start, key=lambda token: token.start)
+        while tokens[at].text != name:
+            at += 1
+        return self.module.source.span(tokens[at].start, tokens[at].end)
 
     def _path(self, scope: _Scope, path: tuple[tree.Ident, ...]) -> None:
         symbol = self._name(scope, path[0].name, path[0].span)

@@ -332,7 +332,7 @@ def _document_symbol(server: Server, symbol: Symbol) -> lsp.DocumentSymbol:
         _SYMBOL_KIND.get(symbol.kind, lsp.SymbolKind.Property),
         server.range(symbol.node.span),
         server.range(symbol.span),
-        children=[_document_symbol(server, child) for child in symbol.children.values()],
+        children=[_document_symbol(server, child) for child in symbol.items],
     )
 
 

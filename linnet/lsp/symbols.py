@@ -44,6 +44,11 @@ class Symbol:
         """The symbol behind an import."""
         return self if self.target is None else self.target.real
 
+    @property
+    def items(self) -> Iterator[Symbol]:
+        """The children without parameters."""
+        return (child for child in self.children.values() if child.kind != "parameter")
+
     def below(self) -> Iterator[Symbol]:
         """All children and what is below them, in order."""
         for child in self.children.values():
@@ -85,6 +90,9 @@ def _declare(owner: Symbol, items: tuple[tree.Item, ...]) -> None:
         symbol = owner.add(item.name, _kind(item), item.name_span, item)
         if isinstance(item, tree.Block):
             _declare(symbol, item.members)
+        elif isinstance(item, tree.Function | tree.Kernel):
+            for parameter in item.parameters:
+                symbol.add(parameter.name, "parameter", parameter.name_span, parameter)
         elif isinstance(item, tree.Struct):
             for part in item.fields:
                 symbol.add(part.name, "field", part.name_span, part)

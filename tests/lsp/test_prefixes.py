@@ -42,7 +42,8 @@ def test_prefixes(part: int) -> None:
     "text",
     ["", "\0", "\ufeff", "use ", "module", "module m use std.", "(" * 10_000, "- " * 10_000,
      "module m fn f() { return " + " + ".join("1" * 5_000) + " }", "x." * 3_000, "\r\r\n\r",
-     "module m\nfn f() { let x = self.", "é" * 100, "// é😀", "fn f(" + "a: f32," * 3_000],
+     "module m\nfn f() { let x = self.", "é" * 100, "// é😀", "fn f(" + "a: f32," * 3_000,
+     "module m type A = B type B = A fn f(a: A) -> A { let x = a.b return A(c = x.d) }"],
 )  # fmt: skip
 def test_any_text(text: str) -> None:
     start = time.process_time()
