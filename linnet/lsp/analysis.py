@@ -19,7 +19,6 @@ from linnet.lsp.types import Types, place, types_of
 from linnet.modules import load
 from linnet.syntax import tree
 
-
 _MAX_ALIASES = 8
 
 
