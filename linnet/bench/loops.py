@@ -45,12 +45,11 @@ _ITERATIONS = 1000
 
 @dataclass(frozen=True)
 class Loop:
-    """An innermost loop: the function it is in, its instructions in order, and how many loops
-    elsewhere are the same but for registers and distances."""
+    """An innermost loop: its instructions in order, and the functions that hold it, or one that
+    is the same but for registers and distances."""
 
-    function: str
+    functions: tuple[str, ...]
     instructions: tuple[str, ...]
-    others: int = 0
 
     @property
     def multiply_adds(self) -> int:
@@ -107,13 +106,15 @@ def loops(text: str, fewest: int = FEWEST) -> list[Loop]:
     found: dict[tuple[str, ...], Loop] = {}
     for function, lines in _functions(text):
         for body in _innermost(lines):
-            loop = Loop(function, body)
+            loop = Loop((function,), body)
             if loop.multiply_adds >= fewest:
                 # Instruction names in any order: the scheduler moves them about.
                 shape = tuple(sorted(line.split()[0] for line in body))
                 known = found.setdefault(shape, loop)
                 if known is not loop:
-                    found[shape] = dataclasses.replace(known, others=known.others + 1)
+                    found[shape] = dataclasses.replace(
+                        known, functions=(*known.functions, function)
+                    )
     return list(found.values())
 
 
@@ -165,8 +166,9 @@ class Cycles:
 
 
 def analyser() -> str | None:
-    """The newest llvm-mca that is installed: models get better, and old ones lack some."""
-    names = [*(f"llvm-mca-{version}" for version in range(40, 13, -1)), "llvm-mca"]
+    """The newest llvm-mca that is installed. One before 17 is none: its models of the processors
+    in `CPUS` are missing or wrong (that of Neoverse V1 came with 17)."""
+    names = [f"llvm-mca-{version}" for version in range(40, 16, -1)]
     return next((path for name in names if (path := shutil.which(name)) is not None), None)
 
 
@@ -237,8 +239,9 @@ def report(c: str, target: str, lanes: int, cpus: Sequence[str] | None = None) -
     rows = [head]
     for loop in loops(assembly(c, target)):
         count = len(loop.instructions)
+        others = len(loop.functions) - 1
         row = [
-            f"{loop.function.split('.')[0]}{f' and {loop.others} more' if loop.others else ''}",
+            f"{loop.functions[0].split('.')[0]}{f' and {others} more' if others else ''}",
             str(count),
             str(loop.multiply_adds),
             f"{count / (loop.multiply_adds * lanes):.2f}",

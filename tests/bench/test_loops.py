@@ -57,7 +57,7 @@ row:
 
 def test_the_innermost_loop_of_arm_is_found() -> None:
     (loop,) = loops.loops(ARM, fewest=1)
-    assert loop.function == "outer"
+    assert loop.functions == ("outer",)
     assert len(loop.instructions) == 7
     assert (loop.multiply_adds, loop.loads, loop.stack_accesses) == (2, 2, 1)
 
@@ -91,7 +91,7 @@ def test_a_model_knows_the_limits_of_its_units() -> None:
     """Neoverse V1 has four units for 128-bit multiply-adds: sixteen that do not wait for one
     another take four cycles."""
     body = tuple(f"fmla v{k}.4s, v30.4s, v31.4s" for k in range(16))
-    found = cycles(Loop("f", body), "neon", "neoverse-v1", loops.analyser() or "")
+    found = cycles(Loop(("f",), body), "neon", "neoverse-v1", loops.analyser() or "")
     assert found.multiply_adds == pytest.approx(4.0)
     assert found.whole == pytest.approx(4.0, rel=0.05)
     assert found.loads == 0
@@ -107,8 +107,9 @@ TARGETS = [
 MOST_A_PRODUCT = {"neon": 0.60, "avx512": 0.21, "avx2": 0.40}
 """Instructions for each product in the loop over the weights of one row."""
 FEWEST_OF_BLOCK = 12
-DENSEST = {"neon": 0.62, "avx512": 0.60, "avx2": 0.50}
-"""Multiply-adds among the instructions of the best block of a product."""
+DENSEST = {"neon": 0.62, "avx512": 0.58, "avx2": 0.46}
+"""Multiply-adds among the instructions of the best block of a product. On x86 some of the others
+fetch the next weights, which makes products of few rows half as fast again."""
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +133,11 @@ def _loops(target: str, known: dict[str, list[Loop]]) -> list[Loop]:
 def test_one_row_takes_few_instructions_a_weight(
     target: str, generated: dict[str, list[Loop]]
 ) -> None:
-    rows = [loop for loop in _loops(target, generated) if "_row" in loop.function]
+    rows = [
+        loop
+        for loop in _loops(target, generated)
+        if any("_row" in function for function in loop.functions)
+    ]
     assert rows, "no loop of a one-row product was found"
     lanes = load_target(target).f32.lanes
     best = min(len(loop.instructions) / (loop.multiply_adds * lanes) for loop in rows)

@@ -1,6 +1,6 @@
 // One row by a panel w[K][64]: a stream of weights, read once.
 static void ln_row_64(int64_t K, const float *x, const float *w, float *sums) {
-  enum { AHEAD = 16 * 64 };                         // prefetch distance, in steps of K
+  enum { AHEAD = 32 * 64 };                         // prefetch distance, in steps of K
   __m512 s0 = _mm512_setzero_ps();
   __m512 s1 = _mm512_setzero_ps();
   __m512 s2 = _mm512_setzero_ps();
@@ -8,10 +8,10 @@ static void ln_row_64(int64_t K, const float *x, const float *w, float *sums) {
   int64_t k = 0;
   for (; k < K; ++k, w += 64) {
     const __m512 x0 = _mm512_set1_ps(x[k]);
-    __builtin_prefetch(w + AHEAD);
-    __builtin_prefetch(w + AHEAD + 16);
-    __builtin_prefetch(w + AHEAD + 32);
-    __builtin_prefetch(w + AHEAD + 48);
+    __builtin_prefetch(w + AHEAD, 0, 2);
+    __builtin_prefetch(w + AHEAD + 16, 0, 2);
+    __builtin_prefetch(w + AHEAD + 32, 0, 2);
+    __builtin_prefetch(w + AHEAD + 48, 0, 2);
     s0 = _mm512_fmadd_ps(x0, _mm512_loadu_ps(w), s0);
     s1 = _mm512_fmadd_ps(x0, _mm512_loadu_ps(w + 16), s1);
     s2 = _mm512_fmadd_ps(x0, _mm512_loadu_ps(w + 32), s2);
