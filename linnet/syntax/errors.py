@@ -437,6 +437,20 @@ def _place_in_tuple(s: Situation) -> Diagnostic | None:
     )
 
 
+def _value_named_like_a_reduction(s: Situation) -> Diagnostic | None:
+    """`all[..., 0]`, where `all` is a local."""
+    heads = s.heads[-2:]
+    if heads != ["REDUCE", "LSQB"] or s.accepts != {"NAME"} or s.before is None:
+        return None
+    word = next(v for v in reversed(s.values) if isinstance(v, Token) and v.type == "REDUCE").text
+    return _error(
+        s,
+        f"expected the name of an index, found {found_text(s.token)}",
+        notes=(f"`{word}[` starts a reduction, whatever else is called `{word}`",),
+        help=f"to index a value called `{word}`, give it another name",
+    )
+
+
 def _no_self(s: Situation) -> Diagnostic | None:
     if s.token.type != "SELF":
         return None
@@ -497,6 +511,7 @@ _SLIPS: tuple[Callable[[Situation], Diagnostic | None], ...] = (
     _comma_before_dtype,
     _kind_of_generic,
     _place_in_tuple,
+    _value_named_like_a_reduction,
     _import_rename,
     _default_of_state,
     _comparison,

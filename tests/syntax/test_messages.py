@@ -62,6 +62,7 @@ PROGRAMS: dict[str, str] = {
     "E1101-self": BODY.format("let y = self.weight"),
     "E1101-arm-with-parenthesis": BODY.format("let y = match x { none => x (a, b) => a }"),
     "E1101-first-arm-with-parenthesis": BODY.format("let y = match x { (a, b) => a }"),
+    "E1101-value-named-like-a-reduction": BODY.format("let y = all[..., 0]"),
     "E1101-keyword-as-name": BODY.format("let state = x"),
     "E1101-brace-before-item": "module reed\n\nfn a() {\n    let x = 1\n\nfn b() {\n}\n",
     "E1101-brace-at-end": "module reed\n\nblock Pond {\n    fn a() {\n    }\n",
