@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import tempfile
@@ -37,16 +38,21 @@ def _below(folder: Path) -> Iterator[Path]:
 
 def replace(path: Path, text: str) -> None:
     """Make `text` the content of the existing file `path`, at once or not at all. A link stays
-    one and its target changes; permissions are kept. Raises OSError."""
+    one and its target changes; permissions are kept, and the owner where that is allowed. Raises
+    OSError."""
     real = path.resolve()
     if not os.access(real, os.W_OK):
         raise PermissionError(13, "Permission denied", str(path))
-    mode = stat.S_IMODE(real.stat().st_mode)
+    status = real.stat()
     handle, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(text.encode("utf-8", "surrogateescape"))
-            os.fchmod(file.fileno(), mode)
+            file.flush()
+            with contextlib.suppress(PermissionError):
+                os.fchown(file.fileno(), status.st_uid, status.st_gid)
+            os.fchmod(file.fileno(), stat.S_IMODE(status.st_mode))
+            os.fsync(file.fileno())
         os.replace(name, real)
     except BaseException:
         os.unlink(name)

@@ -105,6 +105,24 @@ def test_links_and_permissions_are_kept(run: Run, folder: Path) -> None:
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")
+def test_the_owner_is_kept(run: Run, folder: Path) -> None:
+    real = folder / "messy.linnet"
+    os.chown(real, 12345, 54321)
+    assert run("fmt", str(real)).exit_code == 0
+    assert (real.stat().st_uid, real.stat().st_gid) == (12345, 54321)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
+def test_a_file_that_may_not_be_written_is_left(run: Run, folder: Path) -> None:
+    real = folder / "messy.linnet"
+    real.chmod(0o444)
+    result = run("fmt", str(real))
+    assert result.exit_code == 1
+    assert "messy.linnet: Permission denied" in result.stderr
+    assert real.read_text() == MESSY
+
+
 def test_paths_that_cannot_be(run: Run, folder: Path) -> None:
     result = run("fmt", str(folder / "nowhere.linnet"))
     assert result.exit_code == 1
