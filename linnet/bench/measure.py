@@ -325,7 +325,7 @@ def _call(task: Task) -> cost.Call:
 
 
 def _agreement(ours: Row, theirs: Row) -> tuple[int, int]:
-    """Leading ids that are ours in the text that agrees least, of how many; where only prompts
+    """Leading ids that are ours in the task that agrees least, of how many; where only prompts
     were measured, first ids of how many prompts."""
     found = [agreement(ours.ids[k], theirs.ids[k]) for k in theirs.ids if k in ours.ids]
     texts = [pair for pair in found if pair[1] > 1]

@@ -55,9 +55,11 @@ def test_an_engine_with_other_ids_is_not_believed() -> None:
         ([[1, 2, 3]], [[1, 2, 3]], (3, 3)),
         ([[1, 2, 3]], [[1, 9, 3]], (1, 3)),
         ([[1, 2], [3, 4]], [[1, 2], [9, 4]], (0, 2)),
+        ([[1, 2], [3, 4], [5, 6]], [[1, 2], [9, 4], [5, 7]], (1, 2)),  # one row at a near tie
+        ([[1, 2], [3, 4], [5, 6]], [[1, 2], [9, 4], [8, 6]], (0, 2)),  # most rows are others
     ],
 )
-def test_agreement_counts_leading_ids_of_the_worst_row(
+def test_agreement_counts_leading_ids_of_the_row_in_the_middle(
     ours: list[list[int]], theirs: list[list[int]], found: tuple[int, int]
 ) -> None:
     assert agreement(ours, theirs) == found
