@@ -10,7 +10,7 @@ claimed chunk is some rows, or a piece of the last axis when there is only one.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Set
+from collections.abc import Hashable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 from linnet.dims import Dim, Facts, Sym, is_nonnegative, is_positive
@@ -67,7 +67,8 @@ class _Block:
 def loop_key(step: LoopStep) -> Hashable:
     """Equal for two loops that one C function can run."""
     views = tuple(_view_key(v) for v in (*step.operands, step.writes))
-    return (expr_key(step.body, step.indices), views, step.parallel)
+    row = None if step.row is None else step.indices.index(step.row[0])
+    return (expr_key(step.body, step.indices), views, step.parallel, row)
 
 
 def _view_key(view: View) -> Hashable:
@@ -124,13 +125,18 @@ class _Writer:
 
     def text(self) -> str:
         step = self.step
-        if step.parallel and step.indices:
-            self._shared_nest()
+        outer = self.root
+        if step.row is not None:
+            outer = self.block_of[step.row[0]] = self._open(self.root, "")
+        if step.parallel and step.visited:
+            self._shared_nest(outer, step.visited)
         else:
-            self._nest(self.root, step.indices)
+            self._nest(outer, step.visited)
         self._free_indices()
         self._reduction_loops()
         self._expressions()
+        if step.row is not None:
+            self._stand_still(outer, *step.row)
         at = tuple(IndexRef("i64", index) for index in step.indices)
         target = f"{self.result}[{self._offset(step.writes, at)}]"
         value = spell.store(self.texts[id(step.body)], step.writes.buffer.dtype)
@@ -151,20 +157,27 @@ class _Writer:
 
     # --- loops --------------------------------------------------------------------------
 
-    def _shared_nest(self) -> None:
-        *leading, last = self.step.indices
+    def _stand_still(self, block: _Block, index: Index, place: Expr) -> None:
+        """Visit one position of `index`, if it lies inside its axis."""
+        name, text = self._index_name(index), self.texts[id(place)]
+        size = spell.size(index.domain)
+        self.root.lines.append(f"const int64_t {name} = (int64_t)({text});")
+        block.head = f"if ({name} >= 0 && {name} < {size})"
+
+    def _shared_nest(self, outer: _Block, indices: Sequence[Index]) -> None:
+        *leading, last = indices
         rows = product(tuple(i.domain for i in leading))
         if rows == ONE:
-            self._share_elements(leading, last)
+            self._share_elements(outer, leading, last)
             return
         width = last.domain.value if last.domain.is_const else CHUNK
         grain = max(1, CHUNK // max(1, width))
-        self.root.lines.append(f"const int64_t rows = {spell.size(rows)};")
+        outer.lines.append(f"const int64_t rows = {spell.size(rows)};")
         if grain == 1:
-            body = self._open(self.root, "for (int64_t row; (row = claim(w, rows)) >= 0;)")
+            body = self._open(outer, "for (int64_t row; (row = claim(w, rows)) >= 0;)")
         else:
             chunks = _chunks(rows, grain, "rows")
-            claim = self._open(self.root, f"for (int64_t c; (c = claim(w, {chunks})) >= 0;)")
+            claim = self._open(outer, f"for (int64_t c; (c = claim(w, {chunks})) >= 0;)")
             claim.lines.append(f"const int64_t hi = ln_min_i64(rows, (c + 1) * {grain});")
             body = self._open(claim, f"for (int64_t row = c * {grain}; row < hi; ++row)")
         self._split_row(body, leading)
@@ -183,14 +196,14 @@ class _Writer:
             block.lines.append(f"const int64_t {self._index_name(index)} = {text};")
             self.block_of[index] = block
 
-    def _share_elements(self, leading: list[Index], last: Index) -> None:
+    def _share_elements(self, outer: _Block, leading: list[Index], last: Index) -> None:
         """There is one row only, so pieces of it are shared."""
         for index in leading:
-            self.root.lines.append(f"const int64_t {self._index_name(index)} = 0;")
-            self.block_of[index] = self.root
+            outer.lines.append(f"const int64_t {self._index_name(index)} = 0;")
+            self.block_of[index] = outer
         size, name = spell.size(last.domain), self._index_name(last)
         chunks = _chunks(last.domain)
-        claim = self._open(self.root, f"for (int64_t c; (c = claim(w, {chunks})) >= 0;)")
+        claim = self._open(outer, f"for (int64_t c; (c = claim(w, {chunks})) >= 0;)")
         claim.lines.append(f"const int64_t hi = ln_min_i64({size}, (c + 1) * {CHUNK});")
         head = f"for (int64_t {name} = c * {CHUNK}; {name} < hi; ++{name})"
         self.block_of[last] = self._open(claim, head)

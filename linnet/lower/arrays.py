@@ -125,7 +125,8 @@ def concat(values: Sequence[Array], axis: int, dims: Dims, origin: Origin | None
 
 
 def running_sum(value: Array, axis: int, origin: Origin | None) -> Array:
-    """At each position of `axis` the sum of all up to it, in increasing order."""
+    """At each position of `axis` the sum of all up to it, in increasing order: written out for
+    each element, as inside index notation. `loops.running_sum` takes one step an element."""
     dims, dtype = dims_of(value), dtype_of(value)
 
     def element(frame: Frame, at: At) -> Expr:
@@ -148,12 +149,15 @@ def fill(value: Array, dims: Dims, origin: Origin | None) -> Array:
     return build(dtype_of(value), dims, (value,), lambda frame, at: read(value, frame), origin)
 
 
-def with_row(value: Array, row: Array, number: Array, origin: Origin | None) -> Array:
-    """`value` with `row` at the position `number` of its first axis."""
+def with_row(
+    value: Array, row: Array, number: Array, origin: Origin | None, axis: int = 0
+) -> Array:
+    """`value` with `row` at the position `number` of one of its axes."""
 
     def element(frame: Frame, at: At) -> Expr:
-        here = ir.apply("eq", at[0], read(number, frame))
-        return ir.select(here, read(row, frame, at[1:]), read(value, frame, at))
+        here = ir.apply("eq", at[axis], read(number, frame))
+        new = read(row, frame, (*at[:axis], *at[axis + 1 :]))
+        return ir.select(here, new, read(value, frame, at))
 
     return build(dtype_of(value), dims_of(value), (value, row, number), element, origin)
 

@@ -291,7 +291,7 @@ class Body:
                 return arrays.concat([self.array(o) for o in operands], place, dims, origin)
             case t.CumSum(operand=operand, axis=axis, from_end=from_end):
                 place = len(dims) - 1 - axis if from_end else axis
-                return arrays.running_sum(self.array(operand), place, origin)
+                return loops.running_sum(self, self.array(operand), place, expr.span, origin)
             case t.Iota(type=type):
                 return arrays.iota(self.dtype_of_type(type), dims, origin)
             case t.Fill(value=value):

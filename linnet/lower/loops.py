@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 from typing import cast as as_type
 
 from linnet.check import typed as t
-from linnet.check.types import Scalar, Tuple, Type
+from linnet.check.substitute import tensor
+from linnet.check.types import Scalar, Tensor, Tuple, Type
 from linnet.diag import Span
+from linnet.dims import Dim
 from linnet.ir import build as ir
-from linnet.ir.node import Function, MapAttrs, Named, Node, toposort
+from linnet.ir.node import Function, MapAttrs, Named, Node, Origin, toposort
 from linnet.lower import arrays
 from linnet.lower.lanes import Lanes
 from linnet.lower.parts import collect, spread
@@ -95,6 +97,41 @@ def scan(body: Body, expr: t.Scan, name: str) -> Value:
 
     counted(body, expr.loop, rows, write)
     return collect(expr.type, iter([as_type(Array, body.locals[row]) for row in rows]))
+
+
+def running_sum(body: Body, value: Array, axis: int, span: Span, origin: Origin) -> Array:
+    """`cumsum`: a total that walks along the axis and leaves its trace."""
+    if not isinstance(value, Node) or body.frame is not None:
+        return arrays.running_sum(value, axis, origin)
+    dims, dtype = value.type.dims, value.type.dtype
+    others = (*dims[:axis], *dims[axis + 1 :])
+    zero = ir.scalar(ir.const(0, dtype), origin)
+    one, end = ir.scalar(ir.const(1, "i64"), origin), ir.scalar(ir.dim_const(dims[axis]), origin)
+    counter = t.Variable("place", Scalar("i64"), span, mutable=True)
+    total = t.Variable("total", tensor(dtype, others), span, mutable=True)
+    sums = t.Variable(origin.name or "sums", Tensor(dtype, dims), span, mutable=True)
+    host = body.copied()
+    host.locals = {
+        counter: ir.scalar(ir.const(0, "i64"), origin),
+        total: arrays.fill(zero, others, origin),
+        sums: arrays.fill(zero, dims, origin),
+    }
+
+    def round(now: Body) -> None:
+        place = as_type(Node, now.locals[counter])
+        at = [arrays.Span(Dim.const(0), 1, dim) for dim in dims]
+        row = arrays.cut(value, [*at[:axis], place, *at[axis + 1 :]], origin)
+        new = ir.elementwise("add", as_type(Node, now.locals[total]), as_type(Node, row))
+        now.locals[total] = new
+        old = as_type(Node, now.locals[sums])
+        now.locals[sums] = arrays.with_row(old, new, place, origin, axis)
+        now.locals[counter] = ir.elementwise("add", place, one, origin=origin)
+
+    def condition(now: Body) -> Array:
+        return ir.elementwise("lt", as_type(Node, now.locals[counter]), end, origin=origin)
+
+    _Loop(host, span, [total, sums, counter], condition, round).lower()
+    return as_type(Node, host.locals[sums])
 
 
 def _leaf_types(type: Type) -> list[Type]:

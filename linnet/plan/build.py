@@ -32,6 +32,7 @@ from linnet.plan.memory import larger, plan_memory
 from linnet.plan.order import Order, identity, order, peel
 from linnet.plan.packing import can_pack, dense_order, needed_orders, packed_order, param_view
 from linnet.plan.rounds import Rounds, rounds
+from linnet.plan.rows import only_row
 from linnet.plan.tables import PACKED, Tables
 from linnet.plan.types import (
     Argument,
@@ -316,6 +317,7 @@ class _Planner:
             writes=place,
             node=node,
             reason=reason,
+            row=only_row(node.attrs.indices, node.attrs.body, operands, place),
         )
         self.plan_.steps.append(step)
         self.places[id(node)] = place

@@ -143,7 +143,8 @@ class KernelStep:
 
 @dataclass(frozen=True, eq=False)
 class LoopStep:
-    """A plain loop nest: `writes[indices] = body`."""
+    """A plain loop nest: `writes[indices] = body`. With `row` only one position of one index is
+    visited, if it lies inside: everywhere else the body is what is there already."""
 
     indices: tuple[Index, ...]
     body: Expr
@@ -152,6 +153,12 @@ class LoopStep:
     node: Node
     reason: str
     parallel: bool = True
+    row: tuple[Index, Expr] | None = None
+
+    @property
+    def visited(self) -> tuple[Index, ...]:
+        """The indices that the nest runs over."""
+        return tuple(i for i in self.indices if self.row is None or i is not self.row[0])
 
     @property
     def reads(self) -> tuple[View, ...]:

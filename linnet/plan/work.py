@@ -43,7 +43,7 @@ def _is_worth_sharing(step: Step) -> bool:
 def _is_large(step: KernelStep | LoopStep) -> bool:
     if isinstance(step, LoopStep):
         # Every element it reads is an operation, so the bytes say nothing more.
-        return bool(step.indices) and _takes_long(_loop_operations(step), FLOPS_PER_NS)
+        return bool(step.visited) and _takes_long(_loop_operations(step), FLOPS_PER_NS)
     return _takes_long(_flops(step), FLOPS_PER_NS) or _takes_long(_bytes(step), BYTES_PER_NS)
 
 
@@ -61,7 +61,7 @@ def _flops(step: KernelStep) -> Dim:
 def _loop_operations(step: LoopStep) -> Dim:
     """Scalar operations: every expression once an element, deeper in reductions. Plain C does
     about one of them where a kernel does a whole register, which the factor stands for."""
-    total = product(tuple(index.domain for index in step.indices))
+    total = product(tuple(index.domain for index in step.visited))
     for expr in walk(step.body):
         if isinstance(expr, Reduce):
             total = total * product(tuple(index.domain for index in expr.indices))

@@ -171,6 +171,19 @@ def test_reductions_over_nothing() -> None:
     assert got == [0.0, 1.0, -INF, INF, *ends, False, True]
 
 
+def test_running_sums_elsewhere_and_rows_written_one_by_one() -> None:
+    z = np.arange(12).reshape(2, 2, 3)
+    assert call("counted.linnet", "elsewhere", [1.0, 2.0], [3.0, 4.0, 5.0], z) == [
+        [2.0, 6.0],
+        [7.0, 14.0],
+        np.cumsum(z, 1).tolist(),
+    ]
+    out, grid = call("counted.linnet", "slots", 4)
+    assert out == [0, 1, 4, 9, -1, -1, -1, -1]
+    assert grid == [[0.5] * 3, [1.5] * 3, [2.5] * 3, [3.5] * 3, [0.5] * 3]
+    assert call("counted.linnet", "slots", 100)[0] == [k * k for k in range(8)]
+
+
 def test_loops_inside_index_notation_run_for_each_element() -> None:
     assert call("lanes.linnet", "steps", [1, 2, 3, 6, 7, 27, 0]) == [[0, 1, 7, 8, 16, 60, 0]]
     assert call("lanes.linnet", "total", [[1, 2], [3, 7]]) == [24, [1, 16]]
