@@ -62,3 +62,30 @@ graph long() {{
   return %2
 }}""")
     assert re.search(r"out\[i\] =\n +\w|const float t\d+ = ", c)
+
+
+def test_a_row_written_in_place_is_the_only_one_visited() -> None:
+    c = loops_of("""
+graph put(N) {
+  %0 = state kept: f32[300, 8]
+  %1 = input row: f32[8]
+  %2 = input k: i32
+  %3 = map (i: 300, j: 8) select(eq(cast<i32>(i), %2), %1[j], %0[i, j])
+  return %2
+  update kept = %3
+}""")
+    assert "if (i >= 0 && i < 300) {" in c
+    assert re.search(r"for \(int64_t i ", c) is None
+    assert len(re.findall(r"for \(", c)) == 1
+
+
+def test_a_row_that_is_copied_elsewhere_is_written_with_all_others() -> None:
+    c = loops_of("""
+graph put(N) {
+  %0 = input kept: f32[300, 8]
+  %1 = input row: f32[8]
+  %2 = input k: i64
+  %3 = map (i: 300, j: 8) select(eq(i, %2), %1[j], %0[i, j])
+  return %3
+}""")
+    assert "if (i" not in c
