@@ -5,12 +5,25 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from linnet.cli.options import HELP, common, json_option, option, target_options, usage
+from linnet.cli.options import (
+    HELP,
+    Assignment,
+    assignments,
+    common,
+    json_option,
+    option,
+    target_options,
+    usage,
+)
 from linnet.cli.terminal import Console
 from linnet.errors import UsageError
+
+if TYPE_CHECKING:
+    from linnet.driver import Request
 
 
 @click.command(context_settings=HELP, short_help="Time the steps of an entry.")
@@ -37,6 +50,13 @@ from linnet.errors import UsageError
     metavar="NAME,...",
     help="With --loops: processors whose models llvm-mca is asked about.",
 )
+@click.option(
+    "--generic",
+    "generics",
+    type=Assignment(words=True),
+    multiple=True,
+    help="With --loops: give a generic of the root block a value. May be repeated.",
+)
 @target_options
 @json_option
 @common
@@ -55,6 +75,7 @@ def profile(
     loops: bool,
     is_start: bool,
     cpus: str | None,
+    generics: tuple[tuple[str, int | str], ...],
     target: str,
     numerics: str,
     as_json: bool,
@@ -66,7 +87,7 @@ def profile(
     line. The time of a step holds the barrier after it.
 
     With --loops nothing is run: the innermost loops of the generated code are listed with what
-    they hold, for any target a compiler is there for.
+    they hold, for any target a compiler is there for. MODEL may be a bare .linnet file then.
 
     With --start new processes are timed, from their beginning to the first token: what is
     imported, read, checked and packed, and how much memory that takes.
@@ -74,17 +95,22 @@ def profile(
     from linnet.bench import profile as module
     from linnet.cli.subject import find
 
-    card = find(model).card
+    subject = find(model)
+    if loops:
+        chosen = subject.request(assignments(generics, "--generic"))
+        for line in _loops(chosen, target, numerics, cpus):
+            console.line(line)
+        return
+    if generics:
+        raise click.UsageError("--generic goes with --loops: a model has its sizes from its card")
+    card = subject.card
     if card is None:
         raise UsageError(
             f"{model} has no card, and a profile needs one for the sizes and the weights",
-            help=f"`linnet explain {model}` shows the steps; a folder with a card, or a name of "
+            help=f"`linnet explain {model}` shows the steps and what they must read and compute, "
+            f"`linnet profile {model} --loops` the inner loops; a folder with a card, or a name of "
             "the zoo, can be timed",
         )
-    if loops:
-        for line in _loops(card.file, target, numerics, cpus):
-            console.line(line)
-        return
     if is_start:
         _show_start(console, card.file, checkpoint, threads, as_json)
         return
@@ -125,15 +151,13 @@ def _show_start(
         console.line(line)
 
 
-def _loops(model: Path, target: str, numerics: str, cpus: str | None) -> list[str]:
-    """The inner loops of a model's code for a target."""
+def _loops(request: Request, target: str, numerics: str, cpus: str | None) -> list[str]:
+    """The inner loops of a source's code for a target."""
     from linnet import driver
     from linnet.bench import loops
-    from linnet.bench.subject import Subject
     from linnet.targets.target import load_target
 
     known = driver.resolve_target(target)
-    request = Subject.find(model).request()
     generated = driver.generate(dataclasses.replace(request, target=known, numerics=numerics))
     names = None if cpus is None else tuple(name for name in cpus.split(",") if name)
     return loops.report(generated.c, known, load_target(known).f32.lanes, names)

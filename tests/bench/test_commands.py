@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from linnet.bench.measure import Request
 from linnet.bench.results import Result as Measured
+from linnet.bench.sizes import PRODUCT
 from linnet.cli.app import cli
 from linnet.nest import registry
 from tests.bench.conftest import EMBEDDED
@@ -100,6 +101,18 @@ def test_bad_options_exit_2_before_anything_runs(
     assert result.exit_code == 2
     assert said in result.stderr
     assert not asked
+
+
+def test_loops_of_a_bare_file_are_counted(tmp_path: Path) -> None:
+    file = tmp_path / "product.linnet"
+    file.write_text(PRODUCT, encoding="utf-8")
+    sizes = ("--generic", "In=160", "--generic", "Out=192")
+    result = run("profile", str(file), "--loops", "--cpu", "", *sizes)
+    assert result.exit_code == 0, result.output
+    table = [line.split() for line in result.stdout.splitlines()]
+    assert table[0][:3] == ["function", "instructions", "multiply-adds"]
+    assert any(line[0].startswith(("ln_", "kernel_linear")) for line in table[1:] if line)
+    assert run("profile", EMBEDDED, "--generic", "H=8").exit_code == 2
 
 
 def test_a_profile_is_a_table() -> None:

@@ -106,10 +106,15 @@ TARGETS = [
 ]
 MOST_A_PRODUCT = {"neon": 0.60, "avx512": 0.21, "avx2": 0.40}
 """Instructions for each product in the loop over the weights of one row."""
-FEWEST_OF_BLOCK = 12
-DENSEST = {"neon": 0.62, "avx512": 0.58, "avx2": 0.46}
-"""Multiply-adds among the instructions of the best block of a product. On x86 some of the others
-fetch the next weights, which makes products of few rows half as fast again."""
+PRODUCTS = ("ln_tile", "ln_row", "ln_panels")
+"""How the functions are called whose loops multiply matrices; others hold some of them inlined."""
+MOST_INSTRUCTIONS = {
+    "neon": {32: 69, 20: 33, 16: 28, 12: 23, 8: 18, 4: 13},
+    "avx512": {24: 43, 20: 38, 16: 33, 12: 24, 8: 19, 4: 15},
+    "avx2": {12: 28, 10: 25, 8: 22, 6: 19, 4: 14},
+}
+"""Instructions of a product's loop by its number of multiply-adds: what the loads, the counters
+and the fetching of later weights come to, and two for what another compiler does."""
 
 
 @pytest.fixture(scope="module")
@@ -145,11 +150,17 @@ def test_one_row_takes_few_instructions_a_weight(
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_blocks_of_a_product_mostly_multiply_and_keep_to_registers(
+def test_no_loop_of_a_product_gets_more_instructions_or_spills(
     target: str, generated: dict[str, list[Loop]]
 ) -> None:
-    blocks = [loop for loop in _loops(target, generated) if loop.multiply_adds >= FEWEST_OF_BLOCK]
-    assert blocks, "no loop of a block was found"
-    best = max(blocks, key=lambda loop: loop.multiply_adds / len(loop.instructions))
-    assert best.multiply_adds / len(best.instructions) >= DENSEST[target]
-    assert best.stack_accesses == 0
+    most = MOST_INSTRUCTIONS[target]
+    found = [
+        loop
+        for loop in _loops(target, generated)
+        if any(function.startswith(PRODUCTS) for function in loop.functions)
+    ]
+    assert max(loop.multiply_adds for loop in found) == max(most), "the largest block is gone"
+    for loop in found:
+        assert loop.multiply_adds in most, f"a block of another shape: {loop}"
+        assert len(loop.instructions) <= most[loop.multiply_adds], loop
+        assert loop.stack_accesses == 0, loop
