@@ -46,7 +46,8 @@ def check_body(run: Run, item: FunctionItem) -> None:
     ctx = Context(run, item.module, Scope(scope), item.facts, block=item.block, function=item)
     ctx.facts_broken = item.facts_broken
     decl.body = statements(ctx, item.node.body, in_loop=False)
-    if decl.result is not None or item.node.result is not None:
+    unread = isinstance(item.node.result, tree.BrokenType)
+    if (decl.result is not None or item.node.result is not None) and not unread:
         _ends_with_return(ctx, item)
     decl.ok = decl.ok and run.errors == before
 
@@ -296,6 +297,8 @@ def _return(ctx: Context, node: tree.Return, in_loop: bool) -> TStmt | None:
         )
     wanted = function.decl.result
     if node.value is None:
+        if isinstance(function.node.result, tree.BrokenType):
+            return None  # whether there is a result is unknown
         if function.node.result is not None:
             ctx.report(
                 "E2101",
