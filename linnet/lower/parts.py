@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from typing import cast as as_type
 
 from linnet.check.substitute import field_types
-from linnet.check.types import Optional, Scalar, Struct, Tensor, Tuple, Type
+from linnet.check.types import Optional, Struct, Tuple, Type
 from linnet.diag import Span
 from linnet.ir import build as ir
 from linnet.ir.node import Origin
@@ -66,7 +66,5 @@ def _zeros(body: Body, type: Type, origin: Origin, span: Span) -> Value:
             return _zeros(body, inner, origin, span)
     dtype = body.dtype_of_type(type)
     zero = ir.scalar(ir.const(False if dtype == "bool" else 0, dtype), origin)
-    if isinstance(type, Scalar):
-        return zero
-    assert isinstance(type, Tensor)
-    return arrays.fill(zero, body.dims(type, span), origin)
+    dims = body.dims(type, span)
+    return arrays.fill(zero, dims, origin) if dims else zero

@@ -75,6 +75,12 @@ def test_structs() -> None:
     assert call("structs.linnet", "both", 1.0, 2.0) == [2.0, 1.0]
     assert call("structs.linnet", "fibonacci", 7) == [13, 21]
     assert call("structs.linnet", "fibonacci", 3) == [3, 2]
+    x, y = [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], [2.0, 5.0]
+    halved = [[0.0, 0.5], [1.0, 1.5], [2.0, 2.5]]
+    got = call("structs.linnet", "configured", x, y, True)
+    assert got == [halved, [1.0, 2.5], 2.0 + 2.0 + 5.0, 5.0]
+    raised = [[0.5, 1.5], [2.5, 3.5], [4.5, 5.5]]
+    assert call("structs.linnet", "configured", x, y, False)[0] == raised
 
 
 def test_counted_loops_and_scans() -> None:
