@@ -420,15 +420,18 @@ def load(
     moments.passed("compiled code, found and checked")
     place = machine(built, workers)
     moments.passed("library and threads")
-    layout = Layout(built.artifact, place, source, binding)
     try:
-        # Brings numpy in, which takes about as long as the packing that goes on meanwhile.
-        from linnet.runtime.program import Program
+        layout = Layout(built.artifact, place, source, binding)
+        try:
+            # Brings numpy in, which takes about as long as the packing that goes on meanwhile.
+            from linnet.runtime.program import Program
 
-        moments.passed("numpy")
-        return Program(built.artifact, place, source, binding, strict=strict, layout=layout)
+            moments.passed("numpy")
+            return Program(built.artifact, place, source, binding, strict=strict, layout=layout)
+        except BaseException:
+            layout.stop()
+            raise
     except BaseException:
-        layout.stop()
         place.close()
         raise
 
