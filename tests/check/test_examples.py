@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from linnet.diag.codes import CODES
 from linnet.diag.examples import EXAMPLES
 from linnet.diag.page import page
 from linnet.diag.render import render_all
+from linnet.resources import folder
 
 NEVER_GIVEN = {"E2127"}
 """What only the body of a kernel could do wrong, which E2190 answers as a whole."""
@@ -23,16 +25,16 @@ def test_every_code_has_an_example() -> None:
     assert set(EXAMPLES) <= set(CODES)
 
 
-def found_in(folder: Path, code: str, which: int) -> list[Diagnostic]:
+def found_in(place: Path, code: str, which: int) -> list[Diagnostic]:
     """What the checker says about the wrong (0) or repaired (1) program of a code."""
     example = EXAMPLES[code]
-    root = folder / ("src/lib.linnet" if example.beside else "pond.linnet")
+    root = place / ("src/lib.linnet" if example.beside else "pond.linnet")
     files = {path: texts[which] for path, texts in example.beside.items()}
     for path, text in files.items():
-        (folder / path).parent.mkdir(exist_ok=True)
-        (folder / path).write_text(text, "utf-8")
+        (place / path).parent.mkdir(exist_ok=True)
+        (place / path).write_text(text, "utf-8")
     root.write_text((example.wrong, example.right)[which], "utf-8")
-    return list(check_file(root.relative_to(folder)).problems)
+    return list(check_file(root.relative_to(place)).problems)
 
 
 @pytest.mark.parametrize("code", EXAMPLES)
@@ -45,6 +47,8 @@ def test_the_wrong_one_gives_its_code_and_the_repaired_one_none(
     monkeypatch.chdir(tmp_path)
     wrong = found_in(tmp_path, code, 0)
     assert {found.code for found in wrong} == {code}
-    text = render_all(wrong).replace(str(tmp_path), ".")
+    # The library is shown relative to the working folder, wherever the checkout is.
+    library = os.path.relpath(folder("stdlib"), tmp_path)
+    text = render_all(wrong).replace(library, "stdlib").replace(str(tmp_path), ".")
     assert [found.code for found in found_in(tmp_path, code, 1)] == []
     golden(f"diagnostics/explain/{code}.txt", f"{page(code)}\n{text}\n")
