@@ -232,7 +232,9 @@ class _Planner:
 
     def _place_reshape(self, node: Node) -> None:
         (arg,) = node.args
-        if arg.op is Op.PARAM or (not arg.type.dims and id(arg) in self.scalars):
+        if param_view(node, self.facts) is not None:
+            return  # as with the weight itself
+        if not arg.type.dims and id(arg) in self.scalars:
             self.view(arg)
         view = views.reshaped(self.view(arg), node.type.dims)
         if view is None:
@@ -257,9 +259,11 @@ class _Planner:
                 return True
             return False
         if isinstance(node.attrs.body, Load):
+            if param_view(node, self.facts) is not None:
+                return True
             base = node.args[node.attrs.body.operand]
-            if base.op is Op.PARAM:
-                return param_view(node, self.facts) is not None
+            if param_view(base, self.facts) is not None:
+                return False
             view = views.mapped(node.attrs, self.view(base), self.facts)
             if view is not None:
                 self.places[id(node)] = view
@@ -290,6 +294,10 @@ class _Planner:
                 mapped = views.mapped(node.attrs, self.view(node.args[0]), self.facts)
                 assert mapped is not None
                 place = mapped
+            case Op.RESHAPE:
+                moved = views.reshaped(self.view(node.args[0]), node.type.dims)
+                assert moved is not None
+                place = moved
             case _:
                 raise AssertionError(f"{node.op} has no place")
         self.places[id(node)] = place

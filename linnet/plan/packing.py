@@ -1,7 +1,8 @@
 """Weights that kernels want in an order of their own, laid out once at load.
 
 A packed operand is a matrix parameter, or a strided view of one: `permute(weight, [1, 0])` of a
-checkpoint that stores [In, Out] packs to the same panels as a weight stored [Out, In].
+checkpoint that stores [In, Out] packs to the same panels as a weight stored [Out, In], and a
+convolution's kernels [Out, C, K, K] reshaped to [Out, C * K * K] are a matrix as they lie.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def packed_order(
     view = param_view(arg, facts)
     if view is None or len(view.dims) != 2:
         return None
-    param = arg if arg.op is Op.PARAM else arg.args[0]
+    param = _moved_param(arg)
     assert isinstance(param.attrs, Named)
     rows, columns = (dim.value for dim in view.dims)
     dtype = stored.get(param.attrs.name, arg.type.dtype)
@@ -49,13 +50,25 @@ def packed_order(
 
 
 def param_view(arg: Node, facts: Facts) -> View | None:
-    """A parameter, or a move of one, as a view of the parameter's own order; None for anything
-    else. The buffer is a stand-in: no weight is asked for yet."""
+    """A parameter, or what moves and reshapes make of one, as a view of the parameter's own
+    order; None for anything else. The buffer is a stand-in: no weight is asked for yet."""
     if arg.op is Op.PARAM:
         return views.dense(_stand_in(arg))
-    if isinstance(arg.attrs, MapAttrs) and arg.args and arg.args[0].op is Op.PARAM:
-        return views.mapped(arg.attrs, views.dense(_stand_in(arg.args[0])), facts)
-    return None
+    if not arg.args or not (arg.op is Op.RESHAPE or isinstance(arg.attrs, MapAttrs)):
+        return None
+    inner = param_view(arg.args[0], facts)
+    if inner is None:
+        return None
+    if isinstance(arg.attrs, MapAttrs):
+        return views.mapped(arg.attrs, inner, facts)
+    return views.reshaped(inner, arg.type.dims)
+
+
+def _moved_param(arg: Node) -> Node:
+    """The parameter below moves and reshapes."""
+    while arg.op is not Op.PARAM:
+        arg = arg.args[0]
+    return arg
 
 
 def _stand_in(param: Node) -> Buffer:
