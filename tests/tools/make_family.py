@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Make the small random checkpoints of the family tests, and what transformers makes of them.
+
+    make_family.py FAMILY...
+
+`tests/families/FAMILY.json` lists the configs. Each becomes the folder
+`tests/data/families/FAMILY-<n>` as `save_pretrained` writes it, with `references.npz` beside the
+weights: the inputs, and the results of transformers in f32 for them. Needs torch and transformers
+(extra `bench`); the tests read the folders and need neither.
+
+The weights are not the training-time N(0, 0.02), with which every answer is nearly the same:
+matrices keep the scale of what they map, norms and biases differ from 1 and 0, so that a loader
+which forgets or swaps one is noticed. A config whose greedy choices are close calls, or always
+the same, is drawn again.
+
+A family file:
+
+    { "model_type": "llama",          the name transformers knows the config class by
+      "entry": "llama",               the entry of the zoo
+      "task": "text-generation",      one of TASKS below
+      "inputs": { ... },              what the task draws its inputs from
+      "configs": [ { "about": "what is special", "dtype": "float32",
+                     "config": { ... },           for the config class
+                     "published": { ... },        keys to write over in config.json: older forms
+                     "drop": [ ... ] } ] }        keys to take out of it
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+
+TESTS = Path(__file__).parents[1]
+FAMILIES = TESTS / "families"
+DATA = TESTS / "data" / "families"
+REFERENCES = "references.npz"
+
+Arrays = dict[str, np.ndarray]
+
+STEPS = 32
+LEAST_MARGIN = 0.01
+"""Between the best and the second logit, at every step of the greedy text."""
+DRAWS = 400
+
+
+class Unfit(Exception):
+    """These weights do not tell a right program from a wrong one well enough."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """How a model for a task is made, and what is stored of it.
+
+    `refer` takes the model in f32, the family's inputs and a source of chance, and gives the
+    inputs and results by name. It raises Unfit for weights that should be drawn again."""
+
+    auto: type
+    refer: Callable[[Any, Mapping[str, Any], np.random.Generator], Arrays]
+
+
+def text_generation(model: Any, inputs: Mapping[str, Any], draw: np.random.Generator) -> Arrays:
+    """prompt<k> i32[n], logits<k> f32[n, Vocab], greedy<k> i32[32] for prompts of `lengths`."""
+    stored: Arrays = {}
+    for k, length in enumerate(inputs["lengths"]):
+        prompt = draw.integers(0, model.config.vocab_size, length).astype(np.int32)
+        stored[f"prompt{k}"] = prompt
+        stored[f"logits{k}"] = model(_batch(prompt)).logits[0].numpy()
+        stored[f"greedy{k}"] = _continuation(model, prompt)
+    return stored
+
+
+def _continuation(model: Any, prompt: np.ndarray) -> np.ndarray:
+    """The greedy ids after `prompt`, from the whole text so far each time."""
+    ids = prompt.tolist()
+    for _ in range(STEPS):
+        best = torch.topk(model(_batch(np.array(ids))).logits[0, -1], 2)
+        margin = float(best.values[0] - best.values[1])
+        if margin < LEAST_MARGIN:
+            raise Unfit(f"a margin of {margin:.4f}")
+        ids.append(int(best.indices[0]))
+    found = np.array(ids[len(prompt) :], np.int32)
+    if len(set(found.tolist())) < STEPS // 4:
+        raise Unfit("always the same ids")
+    return found
+
+
+def _batch(ids: np.ndarray) -> torch.Tensor:
+    return torch.tensor(ids[None].astype(np.int64))
+
+
+TASKS = {"text-generation": Task(transformers.AutoModelForCausalLM, text_generation)}
+
+
+def references(folder: Path, family: Mapping[str, Any], seed: int) -> Arrays:
+    """What transformers makes of the checkpoint in `folder`, in f32."""
+    task = TASKS[family["task"]]
+    model = task.auto.from_pretrained(
+        folder, dtype=torch.float32, attn_implementation="eager", local_files_only=True
+    )
+    model.eval()
+    with torch.no_grad():
+        return task.refer(model, family["inputs"], np.random.default_rng(seed))
+
+
+def randomise(model: Any, seed: int) -> None:
+    """Fill all weights. Parameters that are neither of a linear map, a convolution, a table nor
+    a norm (a class token, positions) get a spread of 0.5."""
+    chance = torch.Generator().manual_seed(seed)
+
+    def bell(like: torch.Tensor, spread: float, mean: float = 0.0) -> torch.Tensor:
+        return mean + spread * torch.randn(like.shape, generator=chance)
+
+    head = getattr(model, "get_output_embeddings", lambda: None)()
+    for module in model.modules():
+        for name, weight in module.named_parameters(recurse=False):
+            if name == "bias":
+                weight.data = bell(weight, 0.2)
+            elif isinstance(module, torch.nn.Embedding):
+                # Small: a tied head would mostly answer with the last id it was given.
+                weight.data = bell(weight, 2.0 / weight.shape[1] ** 0.5)
+            elif isinstance(module, torch.nn.Linear | torch.nn.Conv2d):
+                inputs = weight[0].numel()
+                weight.data = bell(weight, (3.0 if module is head else 1.4) / inputs**0.5)
+            elif weight.ndim == 1:
+                weight.data = bell(weight, 0.15, mean=1.0)
+            else:
+                weight.data = bell(weight, 0.5)
+    if getattr(model.config, "tie_word_embeddings", False):
+        model.tie_weights()
+
+
+def write(folder: Path, family: Mapping[str, Any], described: Mapping[str, Any], seed: int) -> None:
+    """The checkpoint and its references. Raises Unfit."""
+    config = transformers.AutoConfig.for_model(family["model_type"], **described["config"])
+    auto = TASKS[family["task"]].auto
+    model = auto.from_config(config, attn_implementation="eager")
+    randomise(model, seed)
+    shutil.rmtree(folder, ignore_errors=True)
+    model.to(getattr(torch, described.get("dtype", "float32"))).save_pretrained(folder)
+    _publish(folder / "config.json", described)
+    found = references(folder, family, seed)
+    np.savez_compressed(folder / REFERENCES, seed=np.int64(seed), **found)
+
+
+def _publish(file: Path, described: Mapping[str, Any]) -> None:
+    config = json.loads(file.read_text(encoding="utf-8"))
+    for key in described.get("drop", []):
+        del config[key]
+    config |= described.get("published", {})
+    file.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("families", nargs="+", metavar="FAMILY")
+    transformers.utils.logging.disable_progress_bar()
+    for name in parser.parse_args().families:
+        family = json.loads((FAMILIES / f"{name}.json").read_text(encoding="utf-8"))
+        for n, described in enumerate(family["configs"], start=1):
+            folder = DATA / f"{name}-{n}"
+            for seed in range(1000 * n, 1000 * n + DRAWS):
+                try:
+                    write(folder, family, described, seed)
+                except Unfit as unfit:
+                    print(f"{folder.name}: seed {seed}: {unfit}")
+                else:
+                    break
+            else:
+                raise SystemExit(f"{folder.name}: no seed gives weights that are fit")
+            size = sum(file.stat().st_size for file in folder.iterdir())
+            print(f"{folder.name}: seed {seed}, {size // 1000} kB, {described['about']}")
+
+
+if __name__ == "__main__":
+    main()
