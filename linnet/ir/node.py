@@ -119,6 +119,25 @@ class Function:
         return node
 
 
+@dataclass(frozen=True)
+class Probe:
+    """One call inside an entry whose values a graph gives as results. A method of the block at
+    `path` that gave them, or (`op` not empty) an op or function that this method called;
+    `origin` is the place of the call. `values` and `arguments` are positions in
+    `Graph.results`; arguments that are inputs or weights as they stand are left out."""
+
+    path: str
+    method: str
+    op: str
+    origin: Origin
+    values: tuple[int, ...]
+    arguments: tuple[int, ...]
+
+    def __str__(self) -> str:
+        where = f"{self.path}.{self.method}" if self.path else self.method
+        return f"{where}: {self.op}" if self.op else where
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """One entry, ready for passes. `results` are the leaves of the result tuple in order;
@@ -126,7 +145,10 @@ class Graph:
 
     `sizes` names the entry's generics that stay symbolic; `clauses` is all that must hold
     for their actual values before a run: the `where` list, dims of unknown sign, constant
-    indices."""
+    indices.
+
+    With `probes` (see `linnet.lower.probes`) only the first `own_results` results are the
+    entry's own."""
 
     name: str
     inputs: tuple[Node, ...]
@@ -136,6 +158,8 @@ class Graph:
     clauses: tuple[Clause, ...]
     tuple_result: bool = False
     origin: Origin | None = None
+    probes: tuple[Probe, ...] = ()
+    own_results: int | None = None
 
     def outputs(self) -> tuple[Node, ...]:
         """All nodes something outside reads: results, then state updates by path."""

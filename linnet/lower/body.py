@@ -41,6 +41,7 @@ from linnet.ir.node import Node, Origin
 from linnet.lower import arrays, calls, choices, index, loops
 from linnet.lower.context import Context, at_site
 from linnet.lower.manifest import BlockValue, array_length
+from linnet.lower.probes import Recorder
 from linnet.lower.problems import source_error, unsupported
 from linnet.lower.values import (
     ABSENT,
@@ -89,6 +90,10 @@ class Body:
     indices: dict[t.IndexVar, tuple[Expr, ...]] = field(default_factory=dict)
     result_name: str = ""
     """What the caller calls the result."""
+    method: str = ""
+    """The method (or entry) whose walk this is part of."""
+    recorder: Recorder | None = None
+    """Where calls are noted, if they are."""
 
     def callee(
         self,
@@ -98,7 +103,9 @@ class Body:
     ) -> Body:
         """A new activation, called from this one."""
         path = block.path if block is not None else self.path
-        return Body(self.context, bindings, block, path, site)
+        made = Body(self.context, bindings, block, path, site)
+        made.method, made.recorder = self.method, self.recorder
+        return made
 
     def copied(self) -> Body:
         """The same activation; what is bound in the copy stays there. (Assigned states do not:

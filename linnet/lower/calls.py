@@ -35,8 +35,16 @@ def call(body: Body, expr: t.Call, name: str) -> Value:
         for parameter, value in zip(decl.parameters, given, strict=True)
     ]
     if decl.kind == "op" and block is None and _callable(decl, arguments):
-        return _call_op(body, expr, bindings, arguments, name)
-    return _walk(body, expr, bindings, block, arguments, name)
+        result: Value = _call_op(body, expr, bindings, arguments, name)
+    else:
+        result = _walk(body, expr, bindings, block, arguments, name)
+    if body.recorder is not None:
+        origin = body.origin(expr.span, name or decl.name)
+        if block is None:
+            body.recorder.note(body.path, body.method, decl.name, origin, result, arguments)
+        else:
+            body.recorder.note(block.path, decl.name, "", origin, result, arguments)
+    return result
 
 
 def _receiver(body: Body, expr: t.Call) -> BlockValue | None:
@@ -77,6 +85,7 @@ def _walk(
     inner.locals = {p.variable: a for p, a in zip(decl.parameters, arguments, strict=True)}
     inner.frame = body.frame if any(is_view(a) for a in arguments) else None
     inner.result_name = name
+    inner.method = decl.name if block is not None else body.method
     result = inner.run(decl.body)
     return () if result is None else result
 
@@ -122,7 +131,7 @@ def op_function(
     """The body of an op for one binding of its generics; `present` says which parameters have a
     value."""
     inner = body.callee(bindings)
-    inner.path = ""
+    inner.path, inner.recorder = "", None
     parameters = []
     for parameter, exists in zip(decl.parameters, present, strict=True):
         variable = parameter.variable

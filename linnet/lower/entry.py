@@ -26,6 +26,7 @@ from linnet.lower.body import Body
 from linnet.lower.context import Context
 from linnet.lower.manifest import BlockValue, bind_root, joined
 from linnet.lower.manifest import manifest as manifest_of
+from linnet.lower.probes import Recorder, attach
 from linnet.lower.problems import origin_of, unsupported, violated_entry_clause
 from linnet.lower.values import Value
 
@@ -40,9 +41,11 @@ def lower_entry(
     generics: Mapping[str, int | str],
     absent: frozenset[str] = frozenset(),
     bind: Mapping[str, int] | None = None,
+    probes: bool = False,
 ) -> Graph:
     """The graph of `root.entry_name`. `absent` are the paths of optional weights without a
-    value; `bind` fixes generics of the entry."""
+    value; `bind` fixes generics of the entry; with `probes` the values of its calls are further
+    results."""
     block = bind_root(root, generics)
     decl = _entry(root, entry_name)
     bindings = joined(block.bindings, _own(decl, bind or {}))
@@ -50,7 +53,10 @@ def lower_entry(
     whole = manifest_of(program, root, generics)
     context = Context(whole, absent, Facts(clauses))
     with _deep_recursion():
-        graph = _lower(context, block, decl, bindings, clauses)
+        recorder = Recorder() if probes else None
+        graph = _lower(context, block, decl, bindings, clauses, recorder)
+        if recorder is not None:
+            graph = attach(graph, recorder.calls)
     verify(graph, after="lowering")
     return graph
 
@@ -118,8 +124,9 @@ def _lower(
     decl: FunctionDecl,
     bindings: Bindings,
     clauses: list[Clause],
+    recorder: Recorder | None,
 ) -> Graph:
-    body = Body(context, bindings, block)
+    body = Body(context, bindings, block, method=decl.name, recorder=recorder)
     inputs: list[Node] = []
     for parameter in decl.parameters:
         variable = parameter.variable

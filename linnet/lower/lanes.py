@@ -74,7 +74,7 @@ class Lanes:
         carried = [self._variable(name, part) for name, part in leaves]
         active = t.Variable("active", self._type("bool", ()), self.span, mutable=True)
         host = body.copied()
-        host.frame = None
+        host.frame = host.recorder = None
         host.locals = {
             v: self._stored(part, origin) for v, (_, part) in zip(carried, leaves, strict=True)
         }
@@ -83,7 +83,7 @@ class Lanes:
         def one_round(now: Body) -> None:
             lanes = tuple(Index(i.name, i.domain) for i in self.indices)
             inner = body.copied()
-            inner.frame = Frame()
+            inner.frame, inner.recorder = Frame(), None
             inner.locals = {v: self._opened(value, lanes, inner.frame) for v, value in held.items()}
             before = [self._open(as_type(Node, now.locals[v]), lanes, inner.frame) for v in carried]
             self._bind(inner, variables, before)

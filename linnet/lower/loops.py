@@ -213,6 +213,7 @@ class _Loop:
     def _round(self, states: Sequence[str]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
         """Parameters for the carried values, and what one round makes of them."""
         context, now = self.body.context, self.body.copied()
+        now.recorder = None  # a round has no value of its own
         before = context.snapshot()
         parameters = self._enter(now, states)
         entered = context.snapshot()
@@ -255,6 +256,7 @@ class _Loop:
 
     def _test(self, states: Sequence[str]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
         context, now = self.body.context, self.body.copied()
+        now.recorder = None
         before = context.snapshot()
         parameters = self._enter(now, states)
         entered = context.snapshot()
