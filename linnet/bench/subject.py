@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,10 @@ from linnet.errors import CheckpointError, UsageError
 from linnet.nest import registry
 from linnet.nest.bindings import load_bindings, tensor_names
 from linnet.nest.card import Card, Generic
-from linnet.nest.config import Config, load_config, resolve_generics
+from linnet.nest.config import Config, load_config
+from linnet.nest.request import request_for
 from linnet.nest.resolve import Checkpoint, resolve
+from linnet.nest.settings import Settings, resolve_settings
 
 if TYPE_CHECKING:
     from linnet.runtime.bind import Binding
@@ -31,11 +33,11 @@ ROWS = "Batch"
 
 @dataclass(frozen=True)
 class Subject:
-    """A card, the checkpoint's files (None when there are none), and the generics they give."""
+    """A card, the checkpoint's files (None when there are none), and the values they give."""
 
     card: Card
     files: Checkpoint | None
-    generics: Mapping[str, Generic] = field(default_factory=dict)
+    settings: Settings
     is_random: bool = False
 
     @staticmethod
@@ -45,19 +47,18 @@ class Subject:
         card = registry.find(name)
         files = _files(card, checkpoint)
         config = load_config(files.config) if files and files.config else Config({})
-        return Subject(card, files, resolve_generics(card, config, {}, card.known_generics))
+        return Subject(card, files, resolve_settings(card, config))
+
+    @property
+    def generics(self) -> Mapping[str, Generic]:
+        return self.settings.generics
 
     def request(self, rows: int = 1) -> driver.Request:
         """The request to compile it, for a number of rows kept between calls."""
         generics = dict(self.generics)
         if rows != 1:
             generics[ROWS] = rows
-        return driver.Request(
-            source=self.card.source.path,
-            root=self.card.source.root,
-            generics=generics,
-            name=self.card.name,
-        )
+        return request_for(self.card, dataclasses.replace(self.settings, generics=generics))
 
     def names(self, available: Iterable[str] = ()) -> dict[str, str]:
         """The tensor name of each parameter, with the prefix that fits the names `available`."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from linnet import driver
 from linnet.artifact import Parameter
 from linnet.bench.subject import Subject
 from linnet.errors import UsageError
+from linnet.nest.card import Constant
 
 MADE = {"f32": ("<f4", "F32"), "f16": ("<f2", "F16")}
 """Dtypes that weights are made in: numpy's name and the file's."""
@@ -51,17 +53,31 @@ def write_checkpoint(subject: Subject, folder: Path, seed: int = 0) -> None:
 def config_of(subject: Subject) -> dict[str, Any]:
     """A config.json that fits the card: the values it expects, and its generics by their keys."""
     values: dict[str, Any] = {}
-    for key, expectation in subject.card.expect.items():
+    for expectation in subject.card.expect.values():
         if expectation.equals is not None:
-            values[key] = expectation.equals.value(subject.generics)
+            expectation.key.put(values, expectation.equals.value(subject.generics))
         elif expectation.values:
-            values[key] = expectation.values[0]
+            expectation.key.put(values, expectation.values[0])
     for name, source in subject.card.config_generics.items():
-        values[source.key] = subject.generics[name]
+        size = subject.generics[name]
+        if source.of is None:
+            source.key.put(values, size)
+        else:
+            assert isinstance(size, int)
+            source.key.put(values, size / source.of.value(subject.generics))
+    for name, value in subject.settings.constants.items():
+        if name in subject.card.config_constants:
+            constant = subject.card.config_constants[name]
+            constant.key.put(values, _stored(value, constant.values))
     if subject.card.text and subject.card.text.end_of_text_id is not None:
         end = min(subject.card.text.end_of_text_id, subject.vocabulary - 1)
         values |= {"bos_token_id": end, "eos_token_id": end}
     return values
+
+
+def _stored(value: Constant, values: Mapping[str, Constant] | None) -> Constant:
+    """What config.json holds where a constant has this value."""
+    return next((key for key, one in (values or {}).items() if one == value), value)
 
 
 def random_tensor(parameter: Parameter, name: str, seed: int) -> npt.NDArray[np.float32]:

@@ -195,8 +195,8 @@ def _for_checkpoint(card: Any, checkpoint: str, given: Mapping[str, Any]) -> Req
     from linnet.bench.subject import Subject
 
     subject = Subject.find(card, checkpoint)
-    generics = {**subject.generics, **given}
-    return dataclasses.replace(subject, generics=generics).opened().request
+    settings = dataclasses.replace(subject.settings, generics={**subject.generics, **given})
+    return dataclasses.replace(subject, settings=settings).opened().request
 
 
 def _explain_loaded(console: Console, card: Any, **options: Any) -> None:

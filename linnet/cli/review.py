@@ -105,17 +105,14 @@ def _readme(known: _Known) -> str:
 
 
 def _source(known: _Known) -> str:
-    from linnet.nest.config import Config, resolve_generics
+    from linnet.nest.config import Config
+    from linnet.nest.request import request_for
+    from linnet.nest.settings import resolve_settings
 
     card = known.need_card()
     result = driver.check(card.source.path)
     # The card's own sizes: whether config.json agrees with them is a question of its own.
-    known.request = driver.Request(
-        card.source.path,
-        root=card.source.root,
-        generics=resolve_generics(card, Config({})),
-        name=card.name,
-    )
+    known.request = request_for(card, resolve_settings(card, Config({})))
     known.manifest = driver.manifest(known.request)
     warnings = len(tuple(result.problems))
     found = f"{card.source.path.name}, {counted(len(known.manifest), 'parameter')}"
@@ -172,13 +169,14 @@ def _weights(known: _Known) -> str:
 
 
 def _config(known: _Known) -> str:
-    from linnet.nest.config import load_config, resolve_generics
+    from linnet.nest.config import load_config
+    from linnet.nest.settings import resolve_settings
 
     card = known.need_card()
     file = known.need_files().config
     if file is None:
         raise NotChecked("the checkpoint has no config.json")
-    resolve_generics(card, load_config(file))
+    resolve_settings(card, load_config(file))
     return f"{counted(len(card.expect), 'value')} as expected"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +16,11 @@ from linnet import driver
 from linnet.errors import UnknownModelError, UsageError
 from linnet.nest import registry
 from linnet.nest.card import CARD_FILE, Card, Generic
+from linnet.nest.request import known_generics, request_for
 
 if TYPE_CHECKING:
     from linnet.nest.resolve import Checkpoint
+    from linnet.nest.settings import Settings
 
 SOURCE_SUFFIX = ".linnet"
 
@@ -45,12 +47,8 @@ class Subject:
         is one, from config.json; `generics` go over them."""
         if self.card is None:
             return driver.Request(self.source, root=root, generics=generics)
-        return driver.Request(
-            self.source,
-            root=root or self.card.source.root,
-            generics=_card_generics(self.card, generics, checkpoint),
-            name=self.card.name,
-        )
+        request = request_for(self.card, _settings(self.card, generics, checkpoint))
+        return request if root is None else replace(request, root=root)
 
 
 def find(what: str) -> Subject:
@@ -106,14 +104,13 @@ def has_own_weights(card: Card) -> bool:
     return all((card.folder / name).is_file() for name in card.weights.files)
 
 
-def _card_generics(
-    card: Card, given: Mapping[str, Generic], checkpoint: str | None
-) -> dict[str, Generic]:
-    from linnet.nest.config import Config, load_config, resolve_generics
+def _settings(card: Card, given: Mapping[str, Generic], checkpoint: str | None) -> Settings:
+    from linnet.nest.config import Config, load_config
+    from linnet.nest.settings import resolve_settings
 
     files = _files(card, checkpoint)
     config = load_config(files.config) if files and files.config else Config({})
-    return resolve_generics(card, config, given, _known(card, given))
+    return resolve_settings(card, config, given, known=known_generics(card, given))
 
 
 def _files(card: Card, checkpoint: str | None) -> Checkpoint | None:
@@ -123,12 +120,3 @@ def _files(card: Card, checkpoint: str | None) -> Checkpoint | None:
     if checkpoint is None and not has_own_weights(card):
         return None
     return resolve(card, checkpoint, offline=True)
-
-
-def _known(card: Card, given: Mapping[str, Generic]) -> tuple[str, ...]:
-    """Names that `given` may use; the source is read only for those the card does not have."""
-    if all(name in card.known_generics for name in given):
-        return card.known_generics
-    program = driver.check(card.source.path).program
-    assert program is not None
-    return tuple(g.name for g in driver.root_block(program, card.source.root).generics)

@@ -16,12 +16,14 @@ from linnet import driver
 from linnet.errors import CheckpointError, UsageError
 from linnet.nest import registry
 from linnet.nest.bindings import load_bindings, tensor_names
-from linnet.nest.card import Card, Generic
-from linnet.nest.config import Config, end_of_text_ids, load_config, resolve_generics
+from linnet.nest.card import Card, Constant, Generic
+from linnet.nest.config import Config, end_of_text_ids, load_config
 from linnet.nest.generate import Setup
 from linnet.nest.model import Facts, Model
 from linnet.nest.nearest import did_you_mean
+from linnet.nest.request import known_generics, request_for
 from linnet.nest.resolve import Checkpoint, resolve
+from linnet.nest.settings import resolve_settings
 from linnet.nest.text import Tokenizer, find_tokenizer
 from linnet.runtime import moments
 
@@ -43,6 +45,7 @@ def load(
     numerics: str = "equivalent",
     threads: int | None = None,
     offline: bool = False,
+    constants: Mapping[str, Constant] | None = None,
 ) -> Model:
     """Load a model: a zoo entry by name, or a folder with a card.
 
@@ -51,20 +54,24 @@ def load(
     target: `native`, or a target's name. numerics: `exact`, `equivalent` or `fast`.
     threads: how many to compute with; None is what this process may use.
     offline: make no request; files must be on this machine.
+    constants: values for public constants of the source, over those of config.json and the card:
+    numbers, booleans, and variants of an enum by name.
 
     Raises LinnetError and its kinds for everything that can be wrong with these and with the
     files they lead to.
     """
-    _check_arguments(generics, target, numerics, threads, offline)
+    _check_arguments(generics, constants, target, numerics, threads, offline)
     card = registry.find(name)
     files = resolve(card, checkpoint, offline=offline)
     config = Config({}) if files.config is None else load_config(files.config)
     generation = None if files.generation is None else load_config(files.generation)
-    values = resolve_generics(card, config, generics, _known_generics(card, generics))
-    ends = end_of_text_ids(card, config, generation, _vocabulary(card, values))
-    text = _setup(card, files, values, ends)
+    known = known_generics(card, generics)
+    settings = resolve_settings(card, config, generics, constants, known)
+    ends = end_of_text_ids(card, config, generation, _vocabulary(card, settings.generics))
+    text = _setup(card, files, settings.generics, ends)
     moments.passed("card and config.json")
-    program, notes = _assemble(card, files, values, generics, target, numerics, threads)
+    request = request_for(card, settings, target, numerics)
+    program, notes = _assemble(card, files, request, generics, threads)
     facts = Facts(card, dict(program.artifact.generics), config.values, text, notes)
     model = Model(program, facts)
     moments.passed("the model's methods")
@@ -72,10 +79,16 @@ def load(
 
 
 def _check_arguments(
-    generics: object, target: object, numerics: object, threads: int | None, offline: object
+    generics: object,
+    constants: object,
+    target: object,
+    numerics: object,
+    threads: int | None,
+    offline: object,
 ) -> None:
-    if generics is not None and not isinstance(generics, Mapping):
-        raise UsageError(f"generics = {generics!r}: it must be a dictionary of names and values")
+    for what, given in (("generics", generics), ("constants", constants)):
+        if given is not None and not isinstance(given, Mapping):
+            raise UsageError(f"{what} = {given!r}: it must be a dictionary of names and values")
     if not isinstance(target, str):
         raise UsageError(f"target = {target!r}: it must be the name of a target, or 'native'")
     if numerics not in driver.POLICIES:
@@ -84,16 +97,6 @@ def _check_arguments(
     driver.checked_threads(threads)
     if not isinstance(offline, bool):
         raise UsageError(f"offline = {offline!r}: it must be true or false")
-
-
-def _known_generics(card: Card, given: Mapping[str, Generic] | None) -> tuple[str, ...]:
-    """The names that `given` may use: the card's; the source is read only for others, which
-    have their defaults there."""
-    if not given or all(name in card.known_generics for name in given):
-        return card.known_generics
-    program = driver.check(card.source.path).program
-    assert program is not None
-    return tuple(g.name for g in driver.root_block(program, card.source.root).generics)
 
 
 def _setup(
@@ -141,24 +144,14 @@ def _tokenizer(card: Card, files: Checkpoint, vocabulary: int | None) -> Tokeniz
 def _assemble(
     card: Card,
     files: Checkpoint,
-    generics: Mapping[str, Generic],
+    request: driver.Request,
     given: Mapping[str, Generic] | None,
-    target: str,
-    numerics: str,
     threads: int | None,
 ) -> tuple[BoundProgram, tuple[str, ...]]:
     """Compile the source for these sizes and bind the checkpoint; with notes for `explain`.
-    `given` are the generics the caller chose, which `generics` contains."""
+    `given` are the generics the caller chose, which `request` contains."""
     from linnet.runtime.checkpoint import open_checkpoint
 
-    request = driver.Request(
-        source=card.source.path,
-        root=card.source.root,
-        generics=generics,
-        target=target,
-        numerics=numerics,
-        name=card.name,
-    )
     weights = open_checkpoint(files.weights)
     moments.passed("header of the checkpoint")
     manifest = driver.manifest(request, most=SPARE_PARAMETERS + 4 * len(weights.names))

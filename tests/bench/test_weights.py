@@ -13,7 +13,8 @@ from linnet import nest
 from linnet.artifact import Parameter
 from linnet.bench import weights
 from linnet.bench.subject import Subject
-from linnet.nest.config import Config, resolve_generics
+from linnet.nest.config import Config
+from linnet.nest.settings import resolve_settings
 from tests.bench.conftest import EMBEDDED
 
 
@@ -58,7 +59,7 @@ def test_the_checkpoint_loads_and_writes_varied_text(checkpoint: Path) -> None:
 def test_its_config_says_what_the_card_expects(checkpoint: Path) -> None:
     subject = Subject.find(EMBEDDED)
     values = json.loads((checkpoint / "config.json").read_text())
-    assert resolve_generics(subject.card, Config(values)) == subject.generics
+    assert resolve_settings(subject.card, Config(values)).generics == subject.generics
     assert values["model_type"] == "gpt2"
 
 

@@ -25,7 +25,7 @@ def test_a_card_becomes_data(card: Card, card_file: Path) -> None:
     assert card.known_generics == ("Vocab", "MaxPositions", "H", "T", "Inner")
     assert card.expect["act"].values == ("a", "b")
     assert card.expect["inner"].null
-    assert card.config_generics["H"].key == "n_embd"
+    assert card.config_generics["H"].key.text == "n_embd"
     assert card.weights.files == ("model.safetensors",)
     assert card.text is not None
     assert card.text.end_of_text_id == 511
@@ -69,6 +69,25 @@ def test_paths_may_lead_to_a_neighbour(card_file: Path, card_text: str) -> None:
         ("scaled = true", "scaled = []", ["config.expect.scaled"]),
         ("scaled = true", "scaled = 2026-01-01", ["config.expect.scaled"]),
         ("[links]", "[[links]]", ["links must be a table"]),
+        ('"MIT"\n', '"MIT"\ntask = "text"\n', ["model.task", "text-generation", "embedding"]),
+        ('"MIT"\n', '"MIT"\ntask = "image-classification"\n', ["needs a table [image]"]),
+        ("eps = 1e-5", "rope.type = 3", ["unknown key 'type'", "in quotes"]),
+        ("eps = 1e-5", "eps = { any_of = [] }", ["`null = true`"]),
+        ("eps = 1e-5", "eps = { any_of = [1], need = 'x' }", ["did you mean 'needs'?"]),
+        ("eps = 1e-5", "eps = { any_of = [1], when = { a = [] } }", ["`when`", "'a'"]),
+        ("eps = 1e-5", "'a..b' = 1", ["no path into config.json"]),
+        ('H = "n_embd"', 'H = "n_embd | "', ["config.generics.H", "no path into config.json"]),
+        ('H = "n_embd"', 'H = { default = "3" }', ["needs a `key`"]),
+        ('H = "n_embd"', 'H = { key = "n", of = "2 ^ H" }', ["`of`", "no formula"]),
+        ("[text]", "[constants]\nE = [1]\n[text]", ["constants.E", "name of a variant"]),
+        ("[text]", "[constants]\nE = inf\n[text]", ["constants.E", "finite number"]),
+        ("[text]", "[config.constants]\nE = 3\n[text]", ["config.constants.E"]),
+        (
+            "[text]",
+            "[config.constants]\nE = { key = 'e', default = 'B', values = { a = 'B' } }\n[text]",
+            ["`values` does not have"],
+        ),
+        ("[text]", "[image]\nsize = 'H'\n[text]", ["image.channels is missing", "image.std is"]),
     ],
 )
 def test_mistakes_are_named_with_line_and_nearest_name(
@@ -79,7 +98,30 @@ def test_mistakes_are_named_with_line_and_nearest_name(
     for message in messages:
         assert message in text
     line = card_text[: card_text.index(old)].count("\n") + 1
-    assert f"nest.toml:{line}:" in text
+    lines = range(line, line + 1 + new.count("\n"))
+    assert any(f"nest.toml:{number}:" in text for number in lines)
+
+
+def test_preprocessing_and_tasks(card_file: Path, card_text: str) -> None:
+    image = (
+        '[image]\nsize = "H"\nchannels = "Vocab"\nresample = "bicubic"\nscale = 0.5\n'
+        "mean = [0.5, 1]\nstd = [0.25, 2]\n"
+    )
+    task = card_text.replace('"MIT"\n', '"MIT"\ntask = "image-classification"\n')
+    card_file.write_text(task + image, encoding="utf-8")
+    card = load_card(card_file)
+    assert card.about.task == "image-classification"
+    assert card.image is not None
+    assert (card.image.size, card.image.resample) == ("H", "bicubic")
+    assert (card.image.mean, card.image.std) == ((0.5, 1), (0.25, 2))
+    assert card.image.labels.text == "id2label"
+    for old, new, message in (
+        ("[0.25, 2]", "[0.25, 0]", "image.std = [0.25, 0] must not divide by 0"),
+        ('"bicubic"', '"bicube"', "did you mean 'bicubic'?"),
+        ('"H"\nch', '"Hs"\nch', "image.size names no generic of the card: Hs"),
+        ("0.5\n", "true\n", "image.scale = true must be a finite number"),
+    ):
+        assert message in broken(card_file, task + image.replace(old, new))
 
 
 def test_all_mistakes_come_together(card_file: Path) -> None:

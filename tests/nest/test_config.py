@@ -12,14 +12,15 @@ import pytest
 from linnet import resources
 from linnet.errors import ConfigError, UsageError
 from linnet.nest.card import Card, load_card
-from linnet.nest.config import Config, end_of_text_ids, load_config, resolve_generics
+from linnet.nest.config import Config, end_of_text_ids, load_config
+from linnet.nest.settings import resolve_settings
 
 FILE = Path("/some/config.json")
 
 
 def generics(card: Card, values: dict[str, Any], **overrides: Any) -> dict[str, Any]:
     sizes = {"vocab_size": 512, "n_embd": 64}
-    return dict(resolve_generics(card, Config(sizes | values, FILE), overrides))
+    return dict(resolve_settings(card, Config(sizes | values, FILE), overrides).generics)
 
 
 def test_sizes_come_from_the_config(card: Card) -> None:
@@ -28,7 +29,7 @@ def test_sizes_come_from_the_config(card: Card) -> None:
 
 
 def test_without_a_config_the_sizes_are_the_cards(card: Card) -> None:
-    got = resolve_generics(card, Config({}))
+    got = resolve_settings(card, Config({})).generics
     assert got == {"Vocab": 512, "MaxPositions": 128, "H": 64, "T": "f32", "Inner": 256}
 
 
@@ -69,8 +70,8 @@ def test_a_contradiction_names_key_value_expectation_and_file(
 
 def test_a_key_that_gives_a_size_must_be_there(card: Card) -> None:
     with pytest.raises(ConfigError, match=r"n_embd is not there.* H"):
-        resolve_generics(card, Config({"vocab_size": 512}, FILE))
-    got = resolve_generics(card, Config({"vocab_size": 512}, FILE), {"H": 8})
+        resolve_settings(card, Config({"vocab_size": 512}, FILE))
+    got = resolve_settings(card, Config({"vocab_size": 512}, FILE), {"H": 8}).generics
     assert (got["H"], got["Inner"]) == (8, 32)
 
 
@@ -107,15 +108,15 @@ def test_all_contradictions_come_together(card: Card) -> None:
 def test_flags_that_gpt2_does_not_compute_are_refused(name: str, key: str, value: Any) -> None:
     card = load_card(resources.folder("nest") / name)
     values = json.loads((resources.folder("nest") / "gpt2-tales" / "config.json").read_bytes())
-    resolve_generics(card, Config(values, FILE))
+    resolve_settings(card, Config(values, FILE))
     with pytest.raises(ConfigError, match=key):
-        resolve_generics(card, Config({**values, key: value}, FILE))
+        resolve_settings(card, Config({**values, key: value}, FILE))
 
 
 def test_the_family_takes_its_sizes(tmp_path: Path) -> None:
     card = load_card(resources.folder("nest") / "gpt2")
     medium = {"n_embd": 1024, "n_head": 16, "n_layer": 24, "n_positions": 1024, "n_inner": None}
-    got = resolve_generics(card, Config({**medium, "vocab_size": 50257}, FILE))
+    got = resolve_settings(card, Config({**medium, "vocab_size": 50257}, FILE)).generics
     assert (got["H"], got["Heads"], got["Layers"], got["Inner"]) == (1024, 16, 24, 4096)
 
 
@@ -137,7 +138,7 @@ def test_bad_overrides(card: Card, override: dict[str, Any], message: str) -> No
 
 
 def test_names_known_to_the_program_are_accepted(card: Card) -> None:
-    got = resolve_generics(card, Config({}), {"Extra": 3}, known=["H", "Extra"])
+    got = resolve_settings(card, Config({}), {"Extra": 3}, known=["H", "Extra"]).generics
     assert got["Extra"] == 3
 
 
