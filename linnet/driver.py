@@ -46,8 +46,9 @@ VERSION = "0.1.0"
 class Request:
     """What is to be compiled. `entries` empty: all of them. `absent`: optional parameters the
     checkpoint does not have. `stored`: parameters declared f32 that it holds in bf16 or f16.
-    `bind`: values for generics of the entries (`S=8`). `constants`: values for public constants
-    of the source file; an enum's by the name of the variant."""
+    `bind`: values for generics of the entries (`S=8`). `probes`: what the calls inside an entry
+    give becomes further results of it (see `ir.node.Probe`). `constants`: values for public
+    constants of the source file; an enum's by the name of the variant."""
 
     source: Path
     root: str | None = None
@@ -59,6 +60,7 @@ class Request:
     stored: Mapping[str, str] = field(default_factory=dict)
     bind: Mapping[str, int] = field(default_factory=dict)
     name: str | None = None
+    probes: bool = False
     constants: Mapping[str, int | float | bool | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -194,7 +196,15 @@ def lower(request: Request, program: TypedProgram) -> list[Graph]:
             have = ", ".join(sorted(set().union(*sizes.values()))) or "none"
             raise UsageError(f"no entry has a generic `{size}`; there are {have}")
     return [
-        lower_entry(program, root, name, request.generics, request.absent, _own(request, own))
+        lower_entry(
+            program,
+            root,
+            name,
+            request.generics,
+            request.absent,
+            _own(request, own),
+            probes=request.probes,
+        )
         for name, own in sizes.items()
     ]
 
@@ -351,6 +361,7 @@ def _unit_key(request: Request, files: tuple[str, ...], compiler: str, flags: It
         absent=tuple(sorted(request.absent)),
         stored=repr(sorted(request.stored.items())),
         bind=repr(sorted(request.bind.items())),
+        probes=request.probes,
         compiler=compiler,
         flags=tuple(flags),
     )
