@@ -65,6 +65,9 @@ All that the product knows about a model family stands here. A full card:
     BASE = { key = "rope_parameters.rope_theta | rope_theta", default = 10000.0 }
     ROPE = { key = "rope_scaling.type", default = "none", values = { none = "Plain" } }
 
+    [samples]                              # optional
+    not_run = "the weights are not public" # why `linnet nest check` may go without running them
+
     [text]                                 # present on models that read or write text
     vocabulary = "Vocab"                   # the generic that counts token ids
     context = ["MaxPositions", "MaxSeq"]   # generics; the smallest is the longest text
@@ -241,6 +244,7 @@ class Card:
     config_constants: Mapping[str, ConstantSource]
     text: Text | None
     image: Image | None
+    samples_not_run: str | None = None
 
     @property
     def name(self) -> str:

@@ -153,6 +153,7 @@ class _Reader:
             },
             text=Text(**_tuples(data["text"])) if "text" in data else None,
             image=_build_image(data["image"]) if "image" in data else None,
+            samples_not_run=data.get("samples", {}).get("not_run"),
         )
 
     def _weights(self, table: dict[str, Any]) -> Weights:

@@ -285,6 +285,7 @@ SCHEMA: dict[str, dict[str, Key]] = {
     "config.expect": {"*": Key(_expectation, name=_path)},
     "config.generics": {"*": Key(_config_source)},
     "config.constants": {"*": Key(_constant_source)},
+    "samples": {"not_run": Key(_string)},
     "text": {
         "vocabulary": Key(_string),
         "context": Key(_strings),
