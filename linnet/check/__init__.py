@@ -9,7 +9,7 @@ Importing this package is cheap; the checker itself is imported at the first use
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,12 +33,20 @@ class CheckResult:
     sources: dict[str, Source]
 
 
-def check_file(path: Path, *, std: Path | None = None, strict: bool = False) -> CheckResult:
+def check_file(
+    path: Path,
+    *,
+    std: Path | None = None,
+    strict: bool = False,
+    constants: Mapping[str, int | float | bool | str] | None = None,
+) -> CheckResult:
     """Check the file at `path` and everything it imports.
 
-    `std` replaces the standard library that comes with the compiler. Raises UsageError when the
-    file cannot be read; whatever is in it becomes diagnostics."""
-    return _check(path, std, strict)
+    `std` replaces the standard library that comes with the compiler. `constants` are values for
+    public constants of the file, in place of those it declares. Raises UsageError when the file
+    cannot be read and ConstantError when a constant cannot have its value; whatever is in the
+    file becomes diagnostics."""
+    return _check(path, std, strict, constants)
 
 
 def check_source(source: Source, *, std: Path | None = None, strict: bool = False) -> CheckResult:
@@ -46,14 +54,19 @@ def check_source(source: Source, *, std: Path | None = None, strict: bool = Fals
     return _check(source, std, strict)
 
 
-def _check(root: Path | Source, std: Path | None, strict: bool) -> CheckResult:
+def _check(
+    root: Path | Source,
+    std: Path | None,
+    strict: bool,
+    constants: Mapping[str, int | float | bool | str] | None = None,
+) -> CheckResult:
     from linnet.check.program import check_modules
     from linnet.diag import Problems
     from linnet.modules import load
 
     problems = Problems()
     graph = load(root, problems, std)
-    program = check_modules(graph, problems)
+    program = check_modules(graph, problems, constants)
     sources = {name: module.source for name, module in graph.modules.items()}
     failed = problems.has_errors or (strict and len(problems) > 0)
     return CheckResult(None if failed else program, problems, sources)

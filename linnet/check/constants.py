@@ -5,6 +5,7 @@ from __future__ import annotations
 from linnet.check.context import Context, Run, is_poison
 from linnet.check.entities import ConstItem
 from linnet.check.fit import ANNOTATION, fit, settle
+from linnet.check.given import replaced
 from linnet.check.typed import ConstDecl, ConstRef, DimValue, EnumValue, Literal, TExpr
 from linnet.check.types import CompileTimeInt, FloatLiteral
 from linnet.check.types_of import value_type
@@ -25,6 +26,8 @@ def resolve_constant(run: Run, item: ConstItem) -> ConstDecl | None:
         value = fit(ctx, value, value_type(ctx, node.type, "a constant"), ANNOTATION)
     elif not isinstance(value.type, CompileTimeInt | FloatLiteral):
         value = settle(ctx, value, keep_dims=False)
+    if item.given is not None and not is_poison(value):
+        value = replaced(value, node.name, item.given)
     if item.state == "busy" and not is_poison(value):
         item.decl = ConstDecl(node.name, item.module.name, node.name_span, value)
     item.state = "done"

@@ -130,6 +130,7 @@ class ConstItem:
     decl: ConstDecl | None = None
     state: str = "new"
     block: BlockItem | None = None
+    given: int | float | bool | str | None = None  # in place of the declared value
     sort = "constant"
 
 

@@ -56,7 +56,7 @@ def nonnegative(facts: Facts, dim: Dim) -> bool:
 
 
 def certainly_negative(facts: Facts, dim: Dim) -> bool:
-    return is_nonnegative(-dim - 1, facts)
+    return not dim.is_size and is_nonnegative(-dim - 1, facts)
 
 
 def impossible(facts: Facts, clause: Clause) -> bool:

@@ -146,6 +146,8 @@ class Program:
     blocks: dict[str, dict[str, BlockDecl]]  # module -> name -> block (top level ones)
     functions: dict[str, dict[str, FunctionDecl]]
     constants: dict[str, dict[str, ConstDecl]]
+    given: dict[str, int | float | bool | str] = field(default_factory=dict)
+    """Constants of the root module that have this value in place of the declared one."""
 
     def roots(self) -> tuple[BlockDecl, ...]:
         """Blocks of the root file that have entries. In a file where none has any, the entries

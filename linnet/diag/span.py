@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from linnet.diag.frozen import frozen_value
+
 
 @dataclass(frozen=True, eq=False)
 class Source:
@@ -63,7 +65,7 @@ class Source:
         return Span(self, start, end)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class Span:
     """The characters `start` (inclusive) to `end` (exclusive) of `source`."""
 

@@ -1,4 +1,4 @@
-"""Find sizes that satisfy the facts and break a claim.
+"""Find sizes that satisfy the facts, and sizes that break a claim besides.
 
 In: a clause and `Facts`. Out: one assignment by name, or None. The search is small and always
 the same: a grid of the smallest sizes the bounds allow, then a fixed number of pseudo-random
@@ -29,26 +29,39 @@ def find_example(
     """
     if clause.left.poisoned or clause.right.poisoned:
         return None
-    relevant = _connected(clause, facts.clauses)
-    unknowns = _unknowns([clause, *relevant])
-    solved = facts.reasoner.known.solved
-    free = [u for u in unknowns if not (isinstance(u, Sym) and u in solved)]
-    bound = [(u, solved[u]) for u in unknowns if isinstance(u, Sym) and u in solved]
-    numbers = _numbers([clause, *relevant])
-    for sizes in _assignments([_candidates(u, facts, numbers) for u in free]):
-        values: dict[Sym | Pack, int] = dict(zip(free, sizes, strict=True))
-        if not _complete(values, bound) or clause.holds(values):
-            continue
-        if not (zero_divisors or _defined(clause, values)):
+    relevant = _connected([clause], facts.clauses)
+    for values in _sizes([clause, *relevant], facts):
+        if clause.holds(values) or not (zero_divisors or _defined(clause, values)):
             continue
         if all(fact.holds(values) for fact in relevant):
             return _named(values)
     return None
 
 
-def _connected(clause: Clause, facts: Sequence[Clause]) -> list[Clause]:
-    """The facts that share symbols with the claim, directly or through other facts."""
-    reached: set[Sym | Pack] = {*clause.symbols(), *clause.packs()}
+def satisfiable(items: Sequence[Clause], facts: Facts) -> bool:
+    """Whether sizes were found for which `items`, which are among `facts`, hold with the rest."""
+    relevant = _connected(items, facts.clauses)
+    return any(all(c.holds(v) for c in (*items, *relevant)) for v in _sizes(relevant, facts))
+
+
+def _sizes(clauses: Sequence[Clause], facts: Facts) -> Iterator[dict[Sym | Pack, int]]:
+    """Sizes to try for all that `clauses` mention, those solved for by `facts` worked out."""
+    unknowns = _unknowns(clauses)
+    solved = facts.reasoner.known.solved
+    free = [u for u in unknowns if not (isinstance(u, Sym) and u in solved)]
+    bound = [(u, solved[u]) for u in unknowns if isinstance(u, Sym) and u in solved]
+    numbers = _numbers(clauses)
+    for sizes in _assignments([_candidates(u, facts, numbers) for u in free]):
+        values: dict[Sym | Pack, int] = dict(zip(free, sizes, strict=True))
+        if _complete(values, bound):
+            yield values
+
+
+def _connected(about: Sequence[Clause], facts: Sequence[Clause]) -> list[Clause]:
+    """The facts that share symbols with `about`, directly or through other facts."""
+    reached: set[Sym | Pack] = set()
+    for clause in about:
+        reached |= clause.symbols() | clause.packs()
     chosen: list[Clause] = []
     rest = [f for f in facts if not (f.left.poisoned or f.right.poisoned)]
     while True:

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
+
+from linnet.diag.frozen import frozen_value
 
 I64_MIN, I64_MAX = -(2**63), 2**63 - 1
 MAX_TERMS = 256  # a sum of more products is given up on
@@ -23,7 +24,7 @@ MAX_DEPTH = 24  # so is a quotient inside a quotient inside ... deeper than this
 MAX_SIZE = 2000  # and whatever takes more atoms to write down
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class Sym:
     """A `Dim` generic, a size that is at least 0. Same name and uid: the same symbol."""
 
@@ -31,7 +32,7 @@ class Sym:
     uid: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class Pack:
     """A `*S: Shape` generic, any number of dimensions."""
 
@@ -39,14 +40,14 @@ class Pack:
     uid: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class Numel:
     """The element count of a pack, at least 0."""
 
     pack: Pack
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class Div:
     """`left / right`, rounded down. Undefined for sizes that make `right` zero."""
 
@@ -54,7 +55,7 @@ class Div:
     right: Dim
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class Mod:
     """`left % right`, with the sign of `right`. Undefined for sizes that make `right` zero."""
 
@@ -62,7 +63,7 @@ class Mod:
     right: Dim
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class Min:
     """The smaller of two dimensions."""
 
@@ -70,7 +71,7 @@ class Min:
     right: Dim
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class Max:
     """The larger of two dimensions."""
 
@@ -149,7 +150,11 @@ class Dim:
         return _linear(as_dim(other), -1, self)
 
     def __neg__(self) -> Dim:
-        return _linear(ZERO, -1, self)
+        if self.poisoned:
+            return self
+        if any(c == I64_MIN for c, _ in self.terms):
+            return POISONED
+        return Dim(tuple((-c, product) for c, product in self.terms))
 
     def __mul__(self, other: Dim | int) -> Dim:
         right = as_dim(other)
@@ -199,6 +204,13 @@ class Dim:
     def is_const(self) -> bool:
         """Whether this is a number whatever the sizes are."""
         return not self.poisoned and (not self.terms or (len(self.terms) == 1 and self._bare()))
+
+    @property
+    def is_size(self) -> bool:
+        """Whether it is plain from the spelling that this is never negative: no minus in it."""
+        return not self.poisoned and all(
+            c >= 0 and all(_is_size(atom) for atom in product) for c, product in self.terms
+        )
 
     @property
     def value(self) -> int:
@@ -264,10 +276,13 @@ class Dim:
 
     def rewrite(self, replace: Callable[[Atom], Dim]) -> Dim:
         """The same polynomial with each top-level atom replaced by `replace(atom)`."""
-        if self.poisoned:
+        terms = self.terms
+        if len(terms) == 1 and terms[0][0] == 1 and len(terms[0][1]) == 1:
+            return replace(terms[0][1][0])  # by far the most usual dimension: one atom
+        if self.poisoned or self.is_const:
             return self
         total = ZERO
-        for coefficient, product in self.terms:
+        for coefficient, product in terms:
             term = _const(coefficient)
             for atom in product:
                 term = term * replace(atom)
@@ -308,13 +323,19 @@ class Dim:
         for coefficient, product in ordered:
             size = _term_text(abs(coefficient), product)
             if not text:
-                text = size if coefficient > 0 else f"-{size}"
+                text = size if coefficient > 0 else _negated(size, coefficient, product)
             else:
                 text += f" + {size}" if coefficient > 0 else f" - {size}"
         return text or "0"
 
     def __repr__(self) -> str:
         return f"Dim({self})"
+
+
+def _is_size(atom: Atom) -> bool:
+    if isinstance(atom, (Sym, Numel)):
+        return True
+    return atom.left.is_size and atom.right.is_size
 
 
 def _extent(terms: tuple[Term, ...]) -> tuple[int, int]:
@@ -512,6 +533,12 @@ def _term_text(coefficient: int, product: Monomial) -> str:
         text = _atom_text(atom)
         factors.append(f"({text})" if isinstance(atom, (Div, Mod)) else text)
     return " * ".join(factors)
+
+
+def _negated(size: str, coefficient: int, product: Monomial) -> str:
+    """`-` binds closer than `/` and `%`: what it stands before must not begin with an operand."""
+    divided = coefficient == -1 and len(product) == 1 and isinstance(product[0], (Div, Mod))
+    return f"-({size})" if divided else f"-{size}"
 
 
 def _atom_text(atom: Atom) -> str:

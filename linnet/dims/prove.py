@@ -100,7 +100,13 @@ def is_equal(a: Dim, b: Dim, facts: Facts) -> bool:
 
 def is_nonnegative(dim: Dim, facts: Facts) -> bool:
     """Whether `nonnegative` says `Proved`."""
-    return facts.reasoner.bounds.nonnegative(dim)
+    reasoner = facts.reasoner
+    if reasoner.bounds.nonnegative(dim):
+        return True
+    if not dim.depth or dim.poisoned:
+        return False
+    written_out = reasoner.rewriter.expand(dim)  # d * (x / d) + x % d is x
+    return written_out != facts.normalise(dim) and reasoner.bounds.nonnegative(written_out)
 
 
 def is_positive(dim: Dim, facts: Facts) -> bool:

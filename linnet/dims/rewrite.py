@@ -55,13 +55,20 @@ class Rewriter:
 
     def normalise(self, dim: Dim) -> Dim:
         """The normal form of `dim` under the facts."""
-        if dim.poisoned:
-            return POISONED
+        if dim.poisoned or self._is_normal(dim):
+            return dim
         key = (dim, self._judge.level)  # what is proven on the way depends on the level
         found = self._cache.get(key)
         if found is None:
             found = self._cache[key] = self._fold(dim.rewrite(self._atom))
         return found
+
+    def _is_normal(self, dim: Dim) -> bool:
+        """Whether there is nothing to rewrite: plain symbols that no equality determines."""
+        known = self._known
+        if dim.depth or known.replaced:
+            return False
+        return not known.solved or known.solved.keys().isdisjoint(dim.symbols())
 
     def expand(self, dim: Dim) -> Dim:
         """`normalise(dim)` with every `d * (x / d)` written as `x - x % d`, exact or not."""

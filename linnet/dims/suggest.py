@@ -2,7 +2,8 @@
 
 In: a clause that `prove` did not accept, and the facts. Out: the text of one item (or a few,
 joined by commas) that the prover, given it as a fact, finds sufficient; None if there is none
-to offer. Items that are certainly false, and items about packs, are not offered.
+to offer. An item is only offered with sizes known that satisfy it together with the facts;
+items about packs are not offered.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linnet.dims.clause import Clause
+from linnet.dims.example import satisfiable
 from linnet.dims.expr import Dim, Mod, atom_key, collect, content, exact_quotient
 from linnet.dims.facts import Facts
 from linnet.dims.poly import cofactor, common_factor
@@ -29,7 +31,10 @@ def suggest(clause: Clause, facts: Facts) -> str | None:
     if holds(clause, facts) or never(clause, facts):
         return None
     for items in _candidates(clause, facts):
-        if _acceptable(items, facts) and holds(clause, facts.extended(items)):
+        if not _acceptable(items, facts):
+            continue
+        extended = facts.extended(items)
+        if holds(clause, extended) and satisfiable(items, extended):
             return ", ".join(item.text for item in items)
     return None
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 
 from linnet.diag import Problems, Source
+from linnet.diag.frozen import no_collection
 from linnet.errors import LinnetError, SourceError
 from linnet.fmt.doc import render
 from linnet.fmt.gaps import gaps
@@ -26,21 +25,8 @@ def format_source(source: Source) -> str:
 
     Raises SourceError with the diagnostics if the text does not parse.
     """
-    with _no_collection():
+    with no_collection():
         return _formatted(source)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """No garbage collection: all that is made lives until the text is done, and looking through
-    it again and again takes longer than everything else."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _formatted(source: Source) -> str:

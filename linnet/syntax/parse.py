@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from linnet.diag import Problems, Source, Span
+from linnet.diag.frozen import no_collection
 from linnet.syntax import errors, tree
 from linnet.syntax.actions import Actions, Elements, Values, report_reserved
 from linnet.syntax.lexer import lex
@@ -54,7 +55,8 @@ _NESTING = words("LPAR LSQB LBRACE CALL_LESS LESS REDUCE FAT_ARROW")
 def parse(source: Source, problems: Problems) -> tree.Module:
     """Parse one file. Every problem found is added to `problems`; the tree holds whatever could
     be read. Never raises on account of the text."""
-    return _Parser(source, problems).run()
+    with no_collection():
+        return _Parser(source, problems).run()
 
 
 class _Context:

@@ -18,10 +18,11 @@ they are long. Walk those with `chain`, and whole trees with `walk`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from linnet.diag import Source, Span
+from linnet.diag.frozen import frozen
 
 if TYPE_CHECKING:
     from linnet.syntax.tokens import Token
@@ -29,14 +30,14 @@ if TYPE_CHECKING:
 # --- bases ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Node:
     """Anything that stands in source."""
 
     span: Span
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Item(Node):
     """A declaration of a module or block. `doc` is the text of its documentation comment,
     without comment marks and common indentation; empty if there is none."""
@@ -47,27 +48,27 @@ class Item(Node):
     doc: str
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class TypeExpr(Node):
     """A written type."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Statement(Node):
     """One statement of a body."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Pattern(Node):
     """The left side of a `let` or of a match arm, or the variable of a loop."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Expr(Node):
     """An expression."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Ident(Node):
     """A name with its place."""
 
@@ -77,7 +78,7 @@ class Ident(Node):
 # --- file -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Comment(Node):
     """`text` is the comment as written, marks included. `doc` is true for `///` and `/** */`."""
 
@@ -85,7 +86,7 @@ class Comment(Node):
     doc: bool
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Module(Node):
     """One file. `path` is what stands after `module`, empty if the line is missing (E1102).
 
@@ -107,7 +108,7 @@ class Module(Node):
         return ".".join(part.name for part in self.path)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Pick(Node):
     """One imported item, `name` or `name as alias`."""
 
@@ -121,7 +122,7 @@ class Pick(Node):
         return self.name if self.alias is None else self.alias.name
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Use(Node):
     """`use path`, `use path::pick` or `use path::{picks}`. `picks` is None when the module
     itself is imported, under the last segment of its path. A path that starts with `self` or
@@ -142,7 +143,7 @@ class Use(Node):
 # --- items ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Generic(Node):
     """`[*]name: kind [= default]`. `kind` is one of `GENERIC_KINDS`, or the wrong word as
     written when the parser has reported it."""
@@ -158,7 +159,7 @@ class Generic(Node):
 GENERIC_KINDS: tuple[str, ...] = ("Dim", "Shape", "DType", "Numeric", "Integer", "Float")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Parameter(Node):
     name: str
     name_span: Span
@@ -166,7 +167,7 @@ class Parameter(Node):
     default: Expr | None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Field(Node):
     """A field of a struct or a named result of a kernel."""
 
@@ -175,7 +176,7 @@ class Field(Node):
     type: TypeExpr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Body(Node):
     """Statements between braces; `span` includes the braces. `damaged` is true when a
     statement is missing or unreadable, for then a missing `return` proves nothing."""
@@ -184,31 +185,31 @@ class Body(Node):
     damaged: bool
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Const(Item):
     type: TypeExpr | None
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Alias(Item):
     generics: tuple[Generic, ...]
     type: TypeExpr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Struct(Item):
     generics: tuple[Generic, ...]
     fields: tuple[Field, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Enum(Item):
     generics: tuple[Generic, ...]
     variants: tuple[Ident, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class KernelRef(Node):
     """`kernel name<args>` after the result of an op."""
 
@@ -217,7 +218,7 @@ class KernelRef(Node):
     type_args: tuple[TypeArg, ...] | None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Grad(Node):
     """`grad(result, gradient) { … }` after a body."""
 
@@ -226,7 +227,7 @@ class Grad(Node):
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Function(Item):
     """An `fn`, `op` or `entry`, of a module or a block. `where` items are comparisons."""
 
@@ -240,7 +241,7 @@ class Function(Item):
     grad: Grad | None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class KernelHint(Node):
     """`warps(n)` or `stages(n)` in the head of a kernel."""
 
@@ -248,7 +249,7 @@ class KernelHint(Node):
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Kernel(Item):
     generics: tuple[Generic, ...]
     parameters: tuple[Parameter, ...]
@@ -259,7 +260,7 @@ class Kernel(Item):
     body: Body | None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Member(Item):
     """A member of a block: `kind name: type [= default]`. Members are never `public`."""
 
@@ -268,7 +269,7 @@ class Member(Item):
     default: Expr | None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Block(Item):
     """`members` holds `Member`s and nested items, in order."""
 
@@ -277,7 +278,7 @@ class Block(Item):
     members: tuple[Item, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class DamagedItem(Item):
     """An item or member that could not be read. `name` is empty if not even that is known."""
 
@@ -285,7 +286,7 @@ class DamagedItem(Item):
 # --- types ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class NamedType(TypeExpr):
     """`path` or `path<args>`; scalars are named types too. `args` is None without brackets."""
 
@@ -297,7 +298,7 @@ class NamedType(TypeExpr):
         return ".".join(part.name for part in self.path)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class TensorType(TypeExpr):
     """`Tensor[dims; dtype]` with at least one dimension or pack."""
 
@@ -305,12 +306,12 @@ class TensorType(TypeExpr):
     dtype: NamedType
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class TupleType(TypeExpr):
     elements: tuple[TypeExpr, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class ArrayType(TypeExpr):
     """`[element; size]`."""
 
@@ -318,14 +319,14 @@ class ArrayType(TypeExpr):
     size: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class OptionalType(TypeExpr):
     """`inner?`."""
 
     inner: TypeExpr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class BrokenType(TypeExpr):
     """A type whose error has been reported."""
 
@@ -337,14 +338,14 @@ TypeArg: TypeAlias = "TypeExpr | Expr"
 # --- statements -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Let(Statement):
     pattern: Pattern
     type: TypeExpr | None
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class IndexLet(Statement):
     """`let name[outputs] = value` in index notation. A `Pack` among the outputs is `*s`."""
 
@@ -354,7 +355,7 @@ class IndexLet(Statement):
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Var(Statement):
     name: str
     name_span: Span
@@ -362,14 +363,14 @@ class Var(Statement):
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Assign(Statement):
     name: str
     name_span: Span
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class MemberAssign(Statement):
     """`kid.member = value`: well-formed, and refused by the checker in every case."""
 
@@ -377,12 +378,12 @@ class MemberAssign(Statement):
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Return(Statement):
     value: Expr | None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class StaticFor(Statement):
     """`static for pattern in subject { … }`, or `subject .. stop` with a range."""
 
@@ -392,32 +393,32 @@ class StaticFor(Statement):
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class While(Statement):
     condition: Expr
     body: Body
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Yield(Statement):
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class ForStatement(Statement):
     """A counted loop that stands alone."""
 
     loop: For
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class CallStatement(Statement):
     """A call that stands alone: only in kernels, elsewhere the parser has reported it."""
 
     call: Call
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class DamagedStatement(Statement):
     """A statement that could not be read. `names` are those it would have bound."""
 
@@ -427,24 +428,24 @@ class DamagedStatement(Statement):
 # --- patterns ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class NamePattern(Pattern):
     """A name to bind, or `_`, which binds nothing. In a `match` on an enum, a variant."""
 
     name: str
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class TuplePattern(Pattern):
     elements: tuple[Pattern, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class SomePattern(Pattern):
     inner: Pattern
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class NonePattern(Pattern):
     """`none`."""
 
@@ -452,26 +453,26 @@ class NonePattern(Pattern):
 # --- expressions ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class If(Expr):
     condition: Expr
     then: Expr
     otherwise: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Arm(Node):
     pattern: Pattern
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Match(Expr):
     subject: Expr
     arms: tuple[Arm, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class For(Expr):
     """`for variable in start .. stop { … }`."""
 
@@ -486,7 +487,7 @@ BinaryOp: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Binary(Expr):
     """`left op right`, left-associative. See `chain` for long ones."""
 
@@ -496,13 +497,13 @@ class Binary(Expr):
     right: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Unary(Expr):
     op: Literal["!", "-", "+"]
     operand: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Argument(Node):
     """`value` or `name = value`."""
 
@@ -510,7 +511,7 @@ class Argument(Node):
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Call(Expr):
     """`callee<type_args>(args)`; `type_args` is None without angle brackets."""
 
@@ -519,7 +520,7 @@ class Call(Expr):
     args: tuple[Argument, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Pack(Node):
     """`*name`: a pack of dimensions in a shape, or a pack index."""
 
@@ -527,7 +528,7 @@ class Pack(Node):
     name_span: Span
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Slice(Node):
     """`start : stop : step`, each part optional."""
 
@@ -536,7 +537,7 @@ class Slice(Node):
     step: Expr | None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Dots(Node):
     """`...` among index components."""
 
@@ -544,7 +545,7 @@ class Dots(Node):
 Component: TypeAlias = "Expr | Pack | Slice | Dots"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Index(Expr):
     """`base[components]`, in index notation or outside it."""
 
@@ -552,7 +553,7 @@ class Index(Expr):
     components: tuple[Component, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Attribute(Expr):
     """`base.name`."""
 
@@ -561,12 +562,12 @@ class Attribute(Expr):
     name_span: Span
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Name(Expr):
     name: str
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Int(Expr):
     """An integer literal, between 0 and 2**63 - 1. `text` is its spelling."""
 
@@ -574,7 +575,7 @@ class Int(Expr):
     text: str
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Float(Expr):
     """A float literal. `value` is the nearest f64, `text` its spelling."""
 
@@ -582,41 +583,41 @@ class Float(Expr):
     text: str
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Bool(Expr):
     value: bool
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class String(Expr):
     """A string literal; `value` has its escapes replaced."""
 
     value: str
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class NoneLiteral(Expr):
     """`none`."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Some(Expr):
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Tuple(Expr):
     elements: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class ShapeLiteral(Expr):
     """`[a, b, …]`, maybe empty."""
 
     elements: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Reduction(Expr):
     """`kind<accumulator>[indices] body`."""
 
@@ -626,7 +627,7 @@ class Reduction(Expr):
     body: Expr
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Broken(Expr):
     """An expression whose error has been reported, such as a malformed number."""
 
