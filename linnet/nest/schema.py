@@ -201,6 +201,7 @@ _CONFIG_SOURCE = {
     "key": Key(_path, required=True),
     "default": Key(_formula),
     "of": Key(_formula),
+    "most": Key(_count),
 }
 
 

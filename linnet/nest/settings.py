@@ -116,7 +116,8 @@ def _from_config(
         elif found.value is not None:
             wrong = _size_problem(found.value)
             if not wrong:
-                result[name] = found.value
+                value = found.value
+                result[name] = value if source.most is None else min(value, source.most)
         elif source.default is not None:
             wrong = None
             waiting[name] = _Pending(source.default)
@@ -173,7 +174,7 @@ def _constants(
                 result[name] = value if source.values is None else source.values[spelled(value)]
         if wrong:
             problems.append(wrong)
-    return result | {name: _constant_of(name, value) for name, value in given.items()}
+    return result | {name: plain_constant(name, value) for name, value in given.items()}
 
 
 def _constant_problem(found: Found, source: ConstantSource) -> str | None:
@@ -194,8 +195,8 @@ def _fits_f32(value: int | float) -> bool:
     return -LARGEST_F32 <= value <= LARGEST_F32  # false for what is no number
 
 
-def _constant_of(name: str, value: object) -> Constant:
-    """A caller's constant as a plain Python value."""
+def plain_constant(name: str, value: object) -> Constant:
+    """A caller's constant as a plain Python value. Raises UsageError for what is none."""
     if isinstance(value, bool | str):
         return value
     if isinstance(value, numbers.Integral):

@@ -44,7 +44,7 @@ window = { any_of = [], null = true, when = { use_window = [true, "absent"] }, n
 "deep.inner | inner" = { equals = "4 * H", when = { "deep.on" = true } }
 
 [config.generics]
-HeadDim = { key = "head_dim", default = "H / Heads" }
+HeadDim = { key = "head_dim", default = "H / Heads", most = 32 }
 Rotary = { key = "rope.share | share", of = "HeadDim", default = "HeadDim" }
 
 [config.constants]
@@ -113,6 +113,13 @@ def test_nested_keys_and_shares(card: Card) -> None:
     assert got.constants["ROPE"] == "Llama"
     assert (got.constants["EPSILON"], got.constants["PARALLEL"]) == (1, False)
     assert got.constants["POWER"] == "Odd"
+
+
+@pytest.mark.parametrize(("held", "taken"), [(31, 31), (32, 32), (33, 32), (131072, 32)])
+def test_a_generic_of_which_no_more_is_taken(card: Card, held: int, taken: int) -> None:
+    assert settings(card, {"head_dim": held}).generics["HeadDim"] == taken
+    got = resolve_settings(card, Config({"head_dim": held}, FILE), {"HeadDim": 33})
+    assert got.generics["HeadDim"] == 33  # the caller may
 
 
 def test_the_call_wins_over_the_config_over_the_card(card: Card) -> None:
