@@ -201,7 +201,7 @@ def _build_formula(table: dict[str, Any], key: str) -> Formula | None:
 
 
 def _build_source(value: Any) -> ConfigSource:
-    table = {"key": value} if isinstance(value, str) else value
+    table: dict[str, Any] = {"key": value} if isinstance(value, str) else value
     return ConfigSource(
         parse_keypath(table["key"]),
         _build_formula(table, "default"),
