@@ -28,6 +28,7 @@ from linnet.nest.bindings import Bindings, checked_bindings, load_bindings, tens
 from linnet.nest.card import CARD_FILE
 from linnet.nest.model import EntryMethod
 from linnet.nest.nearest import did_you_mean, nearest
+from linnet.nest.settings import plain_constant
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -45,6 +46,7 @@ def compile(
     target: str = "native",
     numerics: str = "equivalent",
     bind: Mapping[str, int] | None = None,
+    constants: Mapping[str, int | float | bool | str] | None = None,
 ) -> Unit:
     """Parse, check and compile a file, or find the result in the cache.
 
@@ -54,6 +56,8 @@ def compile(
     target: `native`, `neon`, `avx512`, `avx2` or `scalar`.
     numerics: `exact`, `equivalent` or `fast`.
     bind: fixed values for generics of the entries (`{"S": 8}`), which otherwise stay open.
+    constants: other values for public constants of the file: numbers, booleans, and variants of
+    an enum by name.
 
     Raises SourceError with the diagnostics if the file does not check, UsageError for arguments
     that do not fit it, ToolchainError if there is no C compiler that works.
@@ -69,6 +73,7 @@ def compile(
         target=target,
         numerics=numerics,
         bind=_values(bind, "bind"),
+        constants={n: plain_constant(n, v) for n, v in _values(constants, "constants").items()},
     )
     return Unit(request)
 
@@ -137,6 +142,11 @@ class Unit:
     def generics(self) -> Mapping[str, int | str]:
         """The values of the root's generics, defaults included."""
         return dict(self._artifact.generics)
+
+    @property
+    def constants(self) -> Mapping[str, int | float | bool | str]:
+        """The constants that do not have the value the source declares."""
+        return dict(self._artifact.constants)
 
     @property
     def target(self) -> str:

@@ -116,6 +116,7 @@ class Artifact:
     states: tuple[State, ...]
     entries: tuple[Entry, ...]
     explain: str = ""
+    constants: tuple[tuple[str, int | float | bool | str], ...] = ()
     format: int = FORMAT
 
     @property

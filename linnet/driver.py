@@ -39,6 +39,8 @@ POLICIES = ("equivalent", "exact", "fast")
 """Numerics policies. `fast` may use lower precision where a kernel offers it; no kernel does
 so far, so it gives the results of `equivalent`."""
 
+Constant = int | float | bool | str
+
 VERSION = "0.1.0"
 
 
@@ -61,7 +63,7 @@ class Request:
     bind: Mapping[str, int] = field(default_factory=dict)
     name: str | None = None
     probes: bool = False
-    constants: Mapping[str, int | float | bool | str] = field(default_factory=dict)
+    constants: Mapping[str, Constant] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.numerics not in POLICIES:
@@ -89,13 +91,14 @@ UNIT_LIBRARY, UNIT_PROGRAM = "unit.so", "unit"
 # --- front end -----------------------------------------------------------------------------
 
 
-def check(source: Path) -> CheckResult:
-    """Parse and check a file. Raises SourceError carrying the diagnostics if there are errors."""
+def check(source: Path, constants: Mapping[str, Constant] | None = None) -> CheckResult:
+    """Parse and check a file, with other values for `constants`. Raises SourceError carrying the
+    diagnostics if there are errors, ConstantError for a constant that cannot have its value."""
     from linnet.check import check_file
 
     if not source.is_file():
         raise UsageError(f"no such file: {source}")
-    result = check_file(source)
+    result = check_file(source, constants=constants)
     if result.program is None:
         raise SourceError(_rendered(result), tuple(result.problems))
     return result
@@ -118,28 +121,23 @@ def manifest(request: Request, most: int | None = None) -> tuple[Parameter, ...]
     """The parameters a checkpoint must or may hold, with their sizes. Remembered in the cache,
     so that a warm start need not run the front end. Raises ShapeError when there would be more
     members than `most`: sizes from a damaged file may ask for more than there is time for."""
-    from linnet.toolchain.cache import default_cache, make_key
+    from linnet.toolchain.cache import default_cache
 
     cache = default_cache()
-    key = make_key(
-        version=_own_digest(),
-        source=str(request.source.resolve()),
-        root=request.root,
-        generics=repr(sorted(request.generics.items())),
-    )
-    record = cache.read_record(f"front-{key[:32]}")
+    name = _front_record(request)
+    record = cache.read_record(name)
     if record is not None and _files_unchanged(record.get("files")):
         stored, members = record.get("manifest"), record.get("members")
         # When there are too many, it is for the front end to say so, as at the first time.
         few = isinstance(members, int) and (most is None or members <= most)
         if isinstance(stored, list) and few:
             return tuple(_parameter(item) for item in stored)
-    result = check(request.source)
+    result = check(request.source, request.constants)
     assert result.program is not None
     whole = _manifest(request, result.program, most)
     found = parameters(whole)
     cache.write_record(
-        f"front-{key[:32]}",
+        name,
         {
             "files": {str(path): _file_digest(path) for path in source_files(result)},
             "manifest": [dataclasses.asdict(p) for p in found],
@@ -147,6 +145,20 @@ def manifest(request: Request, most: int | None = None) -> tuple[Parameter, ...]
         },
     )
     return found
+
+
+def _front_record(request: Request) -> str:
+    """The name under which the cache keeps what the front end found."""
+    from linnet.toolchain.cache import make_key
+
+    key = make_key(
+        version=_own_digest(),
+        source=str(request.source.resolve()),
+        root=request.root,
+        generics=repr(sorted(request.generics.items())),
+        constants=repr(sorted(request.constants.items())),
+    )
+    return f"front-{key[:32]}"
 
 
 def _parameter(item: dict[str, object]) -> Parameter:
@@ -181,9 +193,10 @@ def source_files(result: CheckResult) -> list[Path]:
 
 
 def lower(request: Request, program: TypedProgram) -> list[Graph]:
-    """The graphs of the requested entries."""
+    """The graphs of the requested entries; `program` was checked with the request's constants."""
     from linnet.lower import lower_entry
 
+    assert program.given == dict(request.constants)
     root = root_block(program, request.root)
     known = [entry.name for entry in root.entries]
     wanted = request.entries or tuple(known)
@@ -234,7 +247,7 @@ def generate(request: Request) -> Generated:
     from linnet.plan.explain import explain
     from linnet.targets.target import load_target
 
-    result = check(request.source)
+    result = check(request.source, request.constants)
     assert result.program is not None
     graphs = lower(request, result.program)
     found = _manifest(request, result.program)
@@ -246,6 +259,7 @@ def generate(request: Request) -> Generated:
         target=target.name,
         numerics=request.numerics,
         generics=bound_generics(request, result.program),
+        constants=request.constants,
         manifest=parameters(found),
         explain=explain(plan, target.name, request.numerics),
     )
@@ -330,19 +344,13 @@ def _toolchain(target: str) -> tuple[Compiler, tuple[str, ...]]:
 
 def _front_digests(request: Request) -> tuple[str, ...]:
     """Digests of every file of the source; learnt by `manifest`, which also proves it checks."""
-    from linnet.toolchain.cache import default_cache, make_key
+    from linnet.toolchain.cache import default_cache
 
     manifest(request)
-    key = make_key(
-        version=_own_digest(),
-        source=str(request.source.resolve()),
-        root=request.root,
-        generics=repr(sorted(request.generics.items())),
-    )
-    record = default_cache().read_record(f"front-{key[:32]}")
+    record = default_cache().read_record(_front_record(request))
     if record is not None and isinstance(files := record.get("files"), dict):
         return tuple(f"{path}:{digest}" for path, digest in sorted(files.items()))
-    result = check(request.source)  # the cache keeps nothing: read again
+    result = check(request.source, request.constants)  # the cache keeps nothing: read again
     return tuple(f"{path}:{_file_digest(path)}" for path in source_files(result))
 
 
@@ -355,6 +363,7 @@ def _unit_key(request: Request, files: tuple[str, ...], compiler: str, flags: It
         name=request.title,
         root=request.root,
         generics=repr(sorted(request.generics.items())),
+        constants=repr(sorted(request.constants.items())),
         entries=request.entries,
         target=request.target,
         numerics=request.numerics,

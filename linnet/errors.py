@@ -5,10 +5,12 @@ prints it without a traceback and exits 1 (2 for `UsageError`).
 
     LinnetError
     ├── UsageError         an argument of a call or of the command line (a ValueError too)
+    │   └── ConstantError  a value for a constant of a source that the source cannot take
     ├── SourceError        a `.linnet` file with diagnostics; carries them
     ├── ShapeError         actual sizes break a dimension, a `where` clause or a value range
     ├── DTypeError         an array of another element type than declared
     ├── CheckpointError    a weight file that is missing, damaged or does not fit
+    ├── ImageError         an image that is missing, damaged or of a kind that cannot be read
     ├── ConfigError        config.json contradicts what the source relies on
     ├── CardError          nest.toml, bindings.json or their neighbours are malformed
     ├── UnknownModelError  no zoo entry of that name
@@ -38,6 +40,14 @@ class UsageError(LinnetError, ValueError):
     """An argument out of its range or of the wrong kind; names the argument and its value."""
 
 
+class ConstantError(UsageError):
+    """A value given for a constant that the source does not have, or that cannot have it."""
+
+    def __init__(self, constant: str, message: str) -> None:
+        super().__init__(f"constants: {message}")
+        self.constant = constant
+
+
 class SourceError(LinnetError):
     """A program that does not check. `diagnostics` holds `linnet.diag.Diagnostic` objects."""
 
@@ -56,6 +66,10 @@ class DTypeError(LinnetError):
 
 class CheckpointError(LinnetError):
     """A checkpoint that is missing, damaged, or does not hold what the program needs."""
+
+
+class ImageError(LinnetError):
+    """An image that is missing, damaged, or of a kind or size that cannot be taken."""
 
 
 class ConfigError(LinnetError):

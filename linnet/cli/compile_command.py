@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -42,6 +42,7 @@ def compile(
     entries: tuple[str, ...],
     bind: tuple[tuple[str, int], ...],
     generics: tuple[tuple[str, int | str], ...],
+    constants: tuple[tuple[str, Any], ...],
     root: str | None,
     checkpoint: str | None,
     target: str,
@@ -59,7 +60,12 @@ def compile(
     kind = _kind(emit, out)
     subject = find(model)
     request = dataclasses.replace(
-        subject.request(assignments(generics, "--generic"), root=root, checkpoint=checkpoint),
+        subject.request(
+            assignments(generics, "--generic"),
+            constants=assignments(constants, "--constant"),
+            root=root,
+            checkpoint=checkpoint,
+        ),
         entries=entries,
         bind=assignments(bind, "--bind"),
         target=target,

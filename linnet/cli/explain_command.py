@@ -82,6 +82,7 @@ def explain(
     entries: tuple[str, ...],
     bind: tuple[tuple[str, int], ...],
     generics: tuple[tuple[str, int | str], ...],
+    constants: tuple[tuple[str, Any], ...],
     root: str | None,
     sizes: tuple[tuple[str, int], ...],
     position: int | None,
@@ -111,10 +112,11 @@ def explain(
         driver.checked_threads(threads)
     subject = find(what)
     given = assignments(generics, "--generic")
+    values = assignments(constants, "--constant")
     asked = _Asked(assignments(sizes, "--size"), position, limits, each, as_json, threads)
     if checkpoint is None:
         request = dataclasses.replace(
-            subject.request(given, root=root),
+            subject.request(given, constants=values, root=root),
             entries=entries,
             bind=assignments(bind, "--bind"),
             target=target,
@@ -128,7 +130,7 @@ def explain(
             "and a file with a card"
         )
     if not asked.is_usual:
-        request = _for_checkpoint(subject.card.file, checkpoint, given)
+        request = _for_checkpoint(subject.card.file, checkpoint, given, values)
         _show(console, dataclasses.replace(request, target=target, numerics=numerics), asked)
         return
     _explain_loaded(
@@ -136,6 +138,7 @@ def explain(
         subject.card.file,
         checkpoint=checkpoint,
         generics=given,
+        constants=values,
         target=target,
         numerics=numerics,
         threads=threads,
@@ -190,12 +193,18 @@ def _machine(console: Console, threads: int | None) -> Machine:
         return Machine(one, one if count == 1 else machine_limits(count))
 
 
-def _for_checkpoint(card: Any, checkpoint: str, given: Mapping[str, Any]) -> Request:
+def _for_checkpoint(
+    card: Any, checkpoint: str, given: Mapping[str, Any], constants: Mapping[str, Any]
+) -> Request:
     """What is compiled for the weights of a checkpoint."""
     from linnet.bench.subject import Subject
 
     subject = Subject.find(card, checkpoint)
-    settings = dataclasses.replace(subject.settings, generics={**subject.generics, **given})
+    settings = dataclasses.replace(
+        subject.settings,
+        generics={**subject.generics, **given},
+        constants={**subject.settings.constants, **constants},
+    )
     return dataclasses.replace(subject, settings=settings).opened().request
 
 

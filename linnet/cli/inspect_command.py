@@ -6,7 +6,7 @@ import dataclasses
 import math
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -37,6 +37,7 @@ def inspect(
     entries: tuple[str, ...],
     bind: tuple[tuple[str, int], ...],
     generics: tuple[tuple[str, int | str], ...],
+    constants: tuple[tuple[str, Any], ...],
     root: str | None,
     checkpoint: str | None,
 ) -> None:
@@ -46,7 +47,12 @@ def inspect(
 
     subject = find(model)
     request = dataclasses.replace(
-        subject.request(assignments(generics, "--generic"), root=root, checkpoint=checkpoint),
+        subject.request(
+            assignments(generics, "--generic"),
+            constants=assignments(constants, "--constant"),
+            root=root,
+            checkpoint=checkpoint,
+        ),
         entries=entries,
         bind=assignments(bind, "--bind"),
     )
@@ -55,7 +61,7 @@ def inspect(
             console.line(line)
         if not core_ir:
             return
-    program = driver.check(request.source).program
+    program = driver.check(request.source, request.constants).program
     assert program is not None
     graphs = driver.lower(request, program)
     if core_ir:

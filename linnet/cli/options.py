@@ -67,6 +67,33 @@ class Assignment(click.ParamType[tuple[str, int | str]]):
         return self.fail(f"{value!r}: the value must be {what}", param, ctx)
 
 
+class ConstantAssignment(click.ParamType[tuple[str, Any]]):
+    """`NAME=VALUE`, VALUE a number, `true` or `false`, or the name of a variant."""
+
+    name = "name=value"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, Any]:
+        if isinstance(value, tuple):
+            return value
+        name, _, text = str(value).partition("=")
+        name, text = name.strip(), text.strip()
+        if not (name and text):
+            self.fail(f"{value!r} must be NAME=VALUE, such as EPSILON=1e-6", param, ctx)
+        if text in ("true", "false"):
+            return name, text == "true"
+        if text.isidentifier() and text.lower() not in ("nan", "inf", "infinity"):
+            return name, text
+        for number in (int, float):
+            try:
+                return name, number(text)
+            except ValueError:
+                continue
+        what = "a number, true or false, or the name of a variant"
+        return self.fail(f"{value!r}: the value must be {what}", param, ctx)
+
+
 def assignments(pairs: tuple[tuple[str, Any], ...], option_name: str) -> dict[str, Any]:
     """The pairs as a dictionary. Raises click.UsageError when a name is given two values."""
     result: dict[str, Any] = {}
@@ -195,7 +222,8 @@ def show_version(ctx: click.Context, param: click.Parameter, value: bool) -> Non
 
 
 def generics_options(function: F) -> F:
-    """`--entry`, `--bind`, `--generic` and `--root`: what of a source, and for which sizes."""
+    """`--entry`, `--bind`, `--generic`, `--constant` and `--root`: what of a source, and for which
+    sizes and values."""
     entry = click.option(
         "--entry",
         "entries",
@@ -217,4 +245,15 @@ def generics_options(function: F) -> F:
         help="Give a generic of the root block a value. May be repeated.",
     )
     root = click.option("--root", metavar="NAME", help="The root block, if there are several.")
-    return entry(bind(generic(root(function))))
+    return entry(bind(generic(constants_option(root(function)))))
+
+
+def constants_option(function: F) -> F:
+    """`--constant`."""
+    return click.option(
+        "--constant",
+        "constants",
+        type=ConstantAssignment(),
+        multiple=True,
+        help="Give a public constant of the source another value. May be repeated.",
+    )(function)

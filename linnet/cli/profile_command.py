@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,7 @@ from linnet.cli.options import (
     Assignment,
     assignments,
     common,
+    constants_option,
     json_option,
     option,
     target_options,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="With --loops: give a generic of the root block a value. May be repeated.",
 )
+@constants_option
 @target_options
 @json_option
 @common
@@ -76,6 +78,7 @@ def profile(
     is_start: bool,
     cpus: str | None,
     generics: tuple[tuple[str, int | str], ...],
+    constants: tuple[tuple[str, Any], ...],
     target: str,
     numerics: str,
     as_json: bool,
@@ -97,12 +100,15 @@ def profile(
 
     subject = find(model)
     if loops:
-        chosen = subject.request(assignments(generics, "--generic"))
+        chosen = subject.request(
+            assignments(generics, "--generic"), constants=assignments(constants, "--constant")
+        )
         for line in _loops(chosen, target, numerics, cpus):
             console.line(line)
         return
-    if generics:
-        raise click.UsageError("--generic goes with --loops: a model has its sizes from its card")
+    if generics or constants:
+        option = "--generic" if generics else "--constant"
+        raise click.UsageError(f"{option} goes with --loops: a model has its values from its card")
     card = subject.card
     if card is None:
         raise UsageError(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from linnet import driver
 from linnet.errors import UnknownModelError, UsageError
 from linnet.nest import registry
-from linnet.nest.card import CARD_FILE, Card, Generic
+from linnet.nest.card import CARD_FILE, Card, Constant, Generic
 from linnet.nest.request import known_generics, request_for
 
 if TYPE_CHECKING:
@@ -40,14 +40,17 @@ class Subject:
         self,
         generics: Mapping[str, Generic],
         *,
+        constants: Mapping[str, Constant] | None = None,
         root: str | None = None,
         checkpoint: str | None = None,
     ) -> driver.Request:
         """The request to compile it. A model takes its generics from its card and, where there
-        is one, from config.json; `generics` go over them."""
+        is one, from config.json; `generics` and `constants` go over them."""
         if self.card is None:
-            return driver.Request(self.source, root=root, generics=generics)
-        request = request_for(self.card, _settings(self.card, generics, checkpoint))
+            return driver.Request(
+                self.source, root=root, generics=generics, constants=constants or {}
+            )
+        request = request_for(self.card, _settings(self.card, generics, constants, checkpoint))
         return request if root is None else replace(request, root=root)
 
 
@@ -104,13 +107,18 @@ def has_own_weights(card: Card) -> bool:
     return all((card.folder / name).is_file() for name in card.weights.files)
 
 
-def _settings(card: Card, given: Mapping[str, Generic], checkpoint: str | None) -> Settings:
+def _settings(
+    card: Card,
+    given: Mapping[str, Generic],
+    constants: Mapping[str, Constant] | None,
+    checkpoint: str | None,
+) -> Settings:
     from linnet.nest.config import Config, load_config
     from linnet.nest.settings import resolve_settings
 
     files = _files(card, checkpoint)
     config = load_config(files.config) if files and files.config else Config({})
-    return resolve_settings(card, config, given, known=known_generics(card, given))
+    return resolve_settings(card, config, given, constants, known_generics(card, given))
 
 
 def _files(card: Card, checkpoint: str | None) -> Checkpoint | None:

@@ -33,6 +33,7 @@ def describe(
     generics: Mapping[str, int | str],
     manifest: tuple[Parameter, ...],
     explain: str,
+    constants: Mapping[str, int | float | bool | str] | None = None,
 ) -> Artifact:
     """The artifact of a unit. `graphs` are the lowered entries, before any pass, in the order
     of `unit.entries`."""
@@ -42,6 +43,7 @@ def describe(
         target=target,
         numerics=numerics,
         generics=tuple(generics.items()),
+        constants=tuple((constants or {}).items()),
         manifest=manifest,
         weights=tuple(
             Weight(w.path, w.dtype, dims[w.path], w.layout, w.size, w.args, w.offset)

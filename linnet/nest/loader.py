@@ -21,7 +21,7 @@ from linnet.nest.config import Config, end_of_text_ids, load_config
 from linnet.nest.generate import Setup
 from linnet.nest.model import Facts, Model
 from linnet.nest.nearest import did_you_mean
-from linnet.nest.request import known_generics, request_for
+from linnet.nest.request import blaming, known_generics, request_for
 from linnet.nest.resolve import Checkpoint, resolve
 from linnet.nest.settings import resolve_settings
 from linnet.nest.text import Tokenizer, find_tokenizer
@@ -71,7 +71,8 @@ def load(
     text = _setup(card, files, settings.generics, ends)
     moments.passed("card and config.json")
     request = request_for(card, settings, target, numerics)
-    program, notes = _assemble(card, files, request, generics, threads)
+    with blaming(settings):
+        program, notes = _assemble(card, files, request, generics, threads)
     facts = Facts(card, dict(program.artifact.generics), config.values, text, notes)
     model = Model(program, facts)
     moments.passed("the model's methods")

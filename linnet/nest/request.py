@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from linnet import driver
+from linnet.errors import ConstantError, UsageError
 from linnet.nest.card import Card, Generic
 from linnet.nest.settings import Settings
 
@@ -22,6 +24,18 @@ def request_for(
         numerics=numerics,
         name=card.name,
     )
+
+
+@contextmanager
+def blaming(settings: Settings) -> Iterator[None]:
+    """Let a constant that the source cannot take be the fault of who gave it its value."""
+    try:
+        yield
+    except ConstantError as error:
+        kind, where = settings.origins[error.constant]
+        if kind is UsageError:
+            raise
+        raise kind(f"{where}: {error.message.removeprefix('constants: ')}") from None
 
 
 def known_generics(card: Card, given: Mapping[str, Generic] | None) -> tuple[str, ...]:
