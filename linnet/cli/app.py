@@ -23,6 +23,7 @@ from linnet.errors import LinnetError, SourceError
 COMMANDS = {
     "init": "Begin a package of your own.",
     "generate": "Write text with a model.",
+    "embed": "Turn texts into vectors with a model.",
     "check": "Check sources without running them.",
     "fmt": "Format sources in the one style there is.",
     "lsp": "Serve an editor: the language server.",

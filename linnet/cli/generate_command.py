@@ -6,12 +6,12 @@ The text goes to stdout and nothing else does. The seed, progress and figures go
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from linnet.cli.inputs import read, without_last_newline
+from linnet.cli.loading import card_for, load
 from linnet.cli.options import (
     HELP,
     Text,
@@ -22,13 +22,11 @@ from linnet.cli.options import (
     target_options,
     usage,
 )
-from linnet.cli.terminal import Console, counted, is_terminal
-from linnet.errors import LinnetError, UsageError
+from linnet.cli.terminal import Console, counted
+from linnet.errors import UsageError
 
 if TYPE_CHECKING:
-    from linnet.nest.card import Card
     from linnet.nest.generate import TextStream
-    from linnet.nest.model import Model
 
 
 @click.command(context_settings=HELP, short_help="Write text with a model.")
@@ -100,9 +98,9 @@ def generate(
     """
     parameters = _parameters(sampling, max_tokens, stop, ignore_eos)
     _check(parameters, threads)
-    card = _card(model)
+    card = card_for("text-generation", model, hint="a prompt is given by --prompt")
     text = _prompt(prompt, file)
-    with _load(console, card, checkpoint, target, numerics, threads, offline) as loaded:
+    with load(console, card, checkpoint, target, numerics, threads, offline) as loaded:
         stream = loaded.stream(text, **parameters)
         seed = stream.completion.seed
         if seed is not None:
@@ -136,69 +134,10 @@ def _check(parameters: dict[str, Any], threads: int | None) -> None:
         checked_threads(threads)
 
 
-def _card(model: str | None) -> Card:
-    from linnet.cli.subject import default_model, find_model
-    from linnet.errors import UnknownModelError
-
-    if model is None:
-        return default_model()
-    try:
-        return find_model(model)
-    except UnknownModelError as error:
-        if " " in model.strip():
-            raise UnknownModelError(error.message, help="a prompt is given by --prompt") from None
-        raise
-
-
 def _prompt(prompt: str | None, file: str | None) -> str:
     if prompt is not None and file is not None:
         raise click.UsageError("--prompt and --file exclude each other")
-    if prompt is not None:
-        return prompt
-    if file is not None and file != "-":
-        path = Path(file).expanduser()
-        return _decoded(path.read_bytes(), str(path))
-    if sys.stdin is None or (file is None and is_terminal(sys.stdin)):
-        return ""
-    return _decoded(sys.stdin.buffer.read(), "stdin")
-
-
-def _decoded(data: bytes, where: str) -> str:
-    """The text of a prompt file: UTF-8, without a byte-order mark and one final newline."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise LinnetError(
-            f"{where} is not UTF-8 text: byte 0x{data[error.start]:02x} at offset {error.start}",
-            help="convert it to UTF-8",
-        ) from None
-    return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
-
-
-def _load(
-    console: Console,
-    card: Card,
-    checkpoint: str | None,
-    target: str,
-    numerics: str,
-    threads: int | None,
-    offline: bool,
-) -> Model:
-    from linnet import nest
-    from linnet.cli.progress import no_download_bars, watched
-    from linnet.cli.subject import has_own_weights
-
-    if console.quiet and checkpoint is None and not has_own_weights(card):
-        no_download_bars()
-    with watched(console, f"loading {card.name}"):
-        return nest.load(
-            card.file,
-            checkpoint=checkpoint,
-            target=target,
-            numerics=numerics,
-            threads=threads,
-            offline=offline,
-        )
+    return prompt if prompt is not None else without_last_newline(read(file) or "")
 
 
 def _write(console: Console, stream: TextStream, name: str, echoed: str, as_json: bool) -> None:

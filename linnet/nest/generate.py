@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from linnet.errors import ShapeError, UsageError
+from linnet.nest.ids import check_tokenizer, checked_ids, listed
 from linnet.nest.sampling import Sampler, Sampling, whole
 from linnet.nest.text import TextDecoder, Tokenizer, check_text
 
@@ -225,29 +226,21 @@ def prompt_ids(setup: Setup, prompt: object) -> tuple[int, ...]:
     if isinstance(prompt, str):
         check_text(prompt, "the prompt")
         return tuple(_encode(setup, prompt))
-    items = _listed(prompt, "the prompt must be text or a list of token ids")
+    items = listed(prompt, "the prompt must be text or a list of token ids")
     if any(isinstance(item, str | list | tuple) for item in items):
         raise UsageError("the prompt is a list of prompts", help="call generate once for each")
     if not items:
         raise UsageError(
             "the prompt holds no token ids", help='"" starts from the end-of-text token'
         )
-    ids = [whole(f"prompt[{n}]", item, low=-(2**63)) for n, item in enumerate(items)]
-    for n, token in enumerate(ids):
-        if token < 0 or (setup.vocabulary is not None and token >= setup.vocabulary):
-            last = "" if setup.vocabulary is None else f" to {setup.vocabulary - 1}"
-            raise ShapeError(
-                f"token id {token} at position {n} of the prompt is out of range: "
-                f"{setup.name} has the ids 0{last}"
-            )
-    return tuple(ids)
+    return tuple(checked_ids(items, "prompt", "the prompt", setup.name, setup.vocabulary))
 
 
-def text_of(setup: Setup, ids: object) -> str:
+def text_of(setup: Setup, given: object) -> str:
     """The text of a sequence of ids. Raises UsageError for what is none, and without a
     tokenizer."""
     tokenizer = setup.need_tokenizer("detokenize")
-    items = _listed(ids, "detokenize takes a list of token ids")
+    items = listed(given, "detokenize takes a list of token ids")
     known = [whole(f"ids[{n}]", item) for n, item in enumerate(items)]
     size = max(setup.vocabulary or 0, tokenizer.size)
     for n, token in enumerate(known):
@@ -258,28 +251,12 @@ def text_of(setup: Setup, ids: object) -> str:
     return tokenizer.decode(known)
 
 
-def _listed(given: object, rule: str) -> Sequence[object]:
-    """A sequence of things, not yet looked at; an array [S] as a list."""
-    shape = getattr(given, "shape", None)
-    if shape is not None and len(shape) == 1 and hasattr(given, "tolist"):
-        given = given.tolist()
-    if isinstance(given, Sequence) and not isinstance(given, str | bytes | bytearray | memoryview):
-        return given
-    what = type(given).__name__ if shape is None else f"an array of shape {tuple(shape)}"
-    raise UsageError(f"{rule}, not {what}")
-
-
 def _encode(setup: Setup, text: str) -> Sequence[int]:
     if text:
-        ids = setup.need_tokenizer("a prompt of text").encode(text)
-        too_large = max(ids) if setup.vocabulary is not None and ids else -1
-        if setup.vocabulary is not None and too_large >= setup.vocabulary:
-            raise UsageError(
-                f"the tokenizer gives the id {too_large}, and {setup.name} has only "
-                f"{setup.vocabulary} ids: this tokenizer belongs to another checkpoint"
-            )
-        if ids:
-            return ids
+        found = setup.need_tokenizer("a prompt of text").encode(text)
+        check_tokenizer(found, setup.name, setup.vocabulary)
+        if found:
+            return found
     for token in setup.end_ids:
         if setup.vocabulary is None or token < setup.vocabulary:
             return (token,)

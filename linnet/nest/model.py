@@ -1,4 +1,4 @@
-"""A loaded model: its entries as methods, and text generation on top of them.
+"""A loaded model: its entries as methods, and what its task offers on top of them.
 
 In goes a bound program, as `Program` describes it, with the facts the card and the checkpoint
 give; out comes `Model`. Calls are checked by the program's own boundary. Nothing is compiled,
@@ -13,12 +13,15 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from linnet.artifact import Argument, Entry
 from linnet.errors import UsageError
+from linnet.nest import tasks
 from linnet.nest.card import Card
+from linnet.nest.embed import BATCH_TOKENS, Texts, embeddings
 from linnet.nest.generate import Completion, Request, Setup, TextStream, text_of
 from linnet.nest.nearest import did_you_mean
 from linnet.nest.text import Tokenizer
@@ -207,12 +210,35 @@ class Model:
     def tokenize(self, text: str) -> list[int]:
         """The token ids of `text`. Raises UsageError for invalid Unicode or without a
         tokenizer."""
-        return self._setup().need_tokenizer("tokenize").encode(text)
+        return self._text("read text").need_tokenizer("tokenize").encode(text)
 
     def detokenize(self, ids: Sequence[int]) -> str:
         """The text of `ids`, special tokens included. Raises UsageError for what is no sequence
         of ids this model has, or without a tokenizer."""
-        return text_of(self._setup(), ids)
+        return text_of(self._text("write text"), ids)
+
+    def embed(
+        self,
+        texts: str | Sequence[int] | Sequence[str | Sequence[int]],
+        *,
+        batch_tokens: int = BATCH_TOKENS,
+        truncate: bool = False,
+    ) -> NDArray[np.float32]:
+        """One vector for each text: f32 [N, H] for a list, [H] for a single text. A text may be
+        given as its token ids. Its bits do not depend on the texts beside it.
+
+        `batch_tokens` bounds the tokens of one call, and so the memory. A text longer than the
+        context is refused, unless `truncate` allows to leave out what is too much.
+
+        Raises UsageError for what is no text and for a model without this task, ShapeError for
+        a text that is too long.
+        """
+        tasks.check(tasks.EMBEDDING, self.card, self._entries)
+        entry = self._entries[tasks.EMBEDDING.method]
+        asked = Texts.checked(self._text("make embeddings"), texts, truncate)
+        width = int(entry.results[0].dims[-1])
+        with self._lock:
+            return embeddings(partial(self.call, entry.name), width, asked, batch_tokens)
 
     def generate(
         self,
@@ -266,7 +292,7 @@ class Model:
         """As `generate`, but piece by piece: whole characters, which join to the same text.
         The parameters are checked at once, the model starts with the first piece. The stream's
         `completion` has the rest."""
-        setup = self._setup()
+        setup = self._writer()
         request = Request.checked(
             setup,
             prompt,
@@ -287,14 +313,19 @@ class Model:
             raise UsageError(f"the model {self.name} is closed", help="load it again")
         return self._program
 
-    def _setup(self) -> Setup:
-        steps = [self._entries.get(name) for name in (PREFILL, DECODE)]
-        if any(step is None or len(step.inputs) != 2 for step in steps):
-            have = ", ".join(self._entries) or "none"
+    def _text(self, does: str) -> Setup:
+        """Facts about text. Raises UsageError for a model that knows none; `does` completes
+        "the model cannot ..."."""
+        if self._facts.text is None:
             raise UsageError(
-                f"{self.name} cannot write text: that takes the entries prefill(tokens, pos) and "
-                f"decode(token, pos), and its entries are: {have}"
+                f"{self.name} cannot {does}: its card has no [text] table",
+                help="add [text] to nest.toml",
             )
+        return self._facts.text
+
+    def _writer(self) -> Setup:
+        """The same for a model that writes text. Raises UsageError for any other."""
+        tasks.check(tasks.GENERATION, self.card, self._entries)
         if _leading_size(self._entries[DECODE].inputs[0]) == 0:
             zero = ", ".join(f"{n} = 0" for n, value in self.generics.items() if value == 0)
             raise UsageError(
@@ -302,12 +333,7 @@ class Model:
                 + (f" ({zero})" if zero else ""),
                 help="load it with a size of at least 1",
             )
-        if self._facts.text is None:
-            raise UsageError(
-                f"{self.name} cannot write text: its card has no [text] table",
-                help="add [text] to nest.toml",
-            )
-        return self._facts.text
+        return self._text("write text")
 
     def _arguments(
         self, entry: str, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -1,10 +1,11 @@
 """Text to token ids and back, by the checkpoint's own tokenizer.
 
 In goes a folder with `tokenizer.json`, or with `vocab.json` and `merges.txt`; out comes a
-`Tokenizer`. It does byte-level BPE as GPT-2 and its descendants do; other kinds are refused by
-name. Turning ids into text works on bytes throughout, so a stream shows the same text as a
-decode in one go: `TextDecoder` gives out a character when its last byte is there, and what is
-no valid UTF-8 becomes U+FFFD exactly as in the whole.
+`Tokenizer`. Any kind turns text into ids. To write text piece by piece takes byte-level BPE, as
+GPT-2 and its descendants do: other kinds are refused there by name. Writing works on bytes
+throughout, so a stream shows the same text as a decode in one go: `TextDecoder` gives out a
+character when its last byte is there, and what is no valid UTF-8 becomes U+FFFD exactly as in
+the whole.
 
 The `tokenizers` library does the encoding and is imported when the first tokenizer is read.
 """
@@ -24,22 +25,18 @@ TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "merges.txt")
 
 
 class Tokenizer:
-    """A byte-level BPE tokenizer, wrapped so that ids can be told apart by their bytes."""
+    """A tokenizer; ids of a byte-level one can be told apart by their bytes."""
 
     def __init__(self, backend: Any, source: str) -> None:
         """Wrap a `tokenizers.Tokenizer`. `source` says in messages where it came from.
 
-        Raises CheckpointError when it does not work on bytes.
+        Whatever its file says, nothing is padded, and nothing cut that is not asked for.
         """
         backend.no_truncation()
         backend.no_padding()
         # Its own state and not `backend.to_str()`, which spells out the vocabulary.
         decoder = {} if backend.decoder is None else json.loads(backend.decoder.__getstate__())
-        if not _byte_level(decoder):
-            kind = decoder.get("type", "none")
-            raise CheckpointError(
-                f"{source}: only byte-level tokenizers are supported, not the decoder {kind!r}"
-            )
+        self._other_decoder = None if _byte_level(decoder) else str(decoder.get("type", "none"))
         self.source = source
         self._backend = backend
         self._added: dict[int, bytes] = {
@@ -60,7 +57,8 @@ class Tokenizer:
         return found
 
     def encode(self, text: str) -> list[int]:
-        """The ids of `text`; special tokens written in it are read as themselves.
+        """The ids of `text`, with those that the tokenizer puts around every text; special
+        tokens written in it are read as themselves.
 
         Raises UsageError for text that is not valid Unicode.
         """
@@ -68,18 +66,49 @@ class Tokenizer:
         ids: list[int] = self._backend.encode(text).ids
         return ids
 
+    def encode_within(self, text: str, most: int) -> list[int]:
+        """The ids of `text`, cut so that they are `most` at most. What the tokenizer puts around
+        every text stays.
+
+        Raises UsageError as `encode`, and where not even that has room.
+        """
+        around = self._backend.num_special_tokens_to_add(False)
+        if most < around:
+            raise UsageError(f"{most} tokens have no room for the {around} around every text")
+        ids = self.encode(text)
+        if len(ids) <= most:
+            return ids
+        self._backend.enable_truncation(max_length=most)
+        try:
+            return self.encode(text)
+        finally:
+            self._backend.no_truncation()
+
     def decode(self, ids: Iterable[int]) -> str:
         """The text of `ids`; bytes that are no UTF-8 become U+FFFD, unknown ids nothing."""
+        if self._other_decoder is not None:
+            text: str = self._backend.decode(list(ids), skip_special_tokens=False)
+            return text
         return b"".join(map(self.token_bytes, ids)).decode("utf-8", errors="replace")
 
+    def check_pieces(self) -> None:
+        """Raise CheckpointError unless each id has bytes of its own."""
+        if self._other_decoder is not None:
+            raise CheckpointError(
+                f"{self.source}: only byte-level tokenizers can write text piece by piece, not "
+                f"the decoder {self._other_decoder!r}"
+            )
+
     def token_bytes(self, token_id: int) -> bytes:
-        """The bytes that one id stands for; none for an id without a token."""
+        """The bytes that one id stands for; none for an id without a token. Raises
+        CheckpointError as `check_pieces`."""
         found = self._bytes.get(token_id)
         if found is None:
             found = self._bytes[token_id] = self._look_up(int(token_id))
         return found
 
     def _look_up(self, token_id: int) -> bytes:
+        self.check_pieces()
         if token_id in self._added:
             return self._added[token_id]
         token = self._backend.id_to_token(token_id) if 0 <= token_id < 2**32 else None
@@ -100,6 +129,7 @@ class TextDecoder:
     """
 
     def __init__(self, tokenizer: Tokenizer, silent: Collection[int] = ()) -> None:
+        tokenizer.check_pieces()
         self._tokenizer = tokenizer
         self._silent = frozenset(silent)
         self._utf8 = codecs.getincrementaldecoder("utf-8")(errors="replace")

@@ -142,11 +142,52 @@ def test_a_damaged_tokenizer_file_is_named(tmp_path: Path, content: str) -> None
         find_tokenizer({n: tmp_path / n for n in ("vocab.json", "merges.txt")}, END)
 
 
-def test_a_tokenizer_that_does_not_work_on_bytes_is_refused(tmp_path: Path) -> None:
+def test_a_tokenizer_that_does_not_work_on_bytes_writes_no_pieces(tmp_path: Path) -> None:
     from tokenizers import Tokenizer as Backend
     from tokenizers import models
 
     file = tmp_path / "tokenizer.json"
     Backend(models.WordLevel({"a": 0}, unk_token="a")).save(str(file))
+    tokenizer = find_tokenizer({"tokenizer.json": file}, None)
+    assert tokenizer is not None
+    assert tokenizer.encode("a") == [0]
+    with pytest.raises(CheckpointError, match=r"byte-level.*'none'"):
+        TextDecoder(tokenizer)
     with pytest.raises(CheckpointError, match="byte-level"):
-        find_tokenizer({"tokenizer.json": file}, None)
+        tokenizer.token_bytes(0)
+
+
+def wrapped(padding: dict[str, Any] | None, most: int | None) -> Tokenizer:
+    """Words of one letter between two marks, by a file that pads or cuts."""
+    from tokenizers import Tokenizer as Backend
+    from tokenizers import decoders, models, pre_tokenizers, processors
+
+    letters = {letter: at + 3 for at, letter in enumerate("abcdefgh")}
+    words = {"[PAD]": 0, "[CLS]": 1, "[SEP]": 2, **letters}
+    backend = Backend(models.WordPiece(words, unk_token="[PAD]"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    backend.decoder = decoders.WordPiece()
+    backend.post_processor = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))
+    if padding is not None:
+        backend.enable_padding(**padding)
+    if most is not None:
+        backend.enable_truncation(max_length=most)
+    return Tokenizer(Backend.from_str(backend.to_str()), "the test's")
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_no_file_pads_or_cuts(side: str) -> None:
+    tokenizer = wrapped({"direction": side, "length": 6}, 4)
+    assert tokenizer.encode("a") == [1, 3, 2]
+    assert tokenizer.encode("a b c d e") == [1, 3, 4, 5, 6, 7, 2]
+    assert tokenizer.decode([1, 3, 4, 2]) == "[CLS] a b [SEP]"
+
+
+def test_a_text_that_is_cut_keeps_the_marks_around_it() -> None:
+    tokenizer = wrapped(None, None)
+    assert tokenizer.encode_within("a b c d e", 7) == [1, 3, 4, 5, 6, 7, 2]
+    assert tokenizer.encode_within("a b c d e", 4) == [1, 3, 4, 2]
+    assert tokenizer.encode_within("a b c d e", 2) == [1, 2]
+    assert tokenizer.encode("a b c d e") == [1, 3, 4, 5, 6, 7, 2]
+    with pytest.raises(UsageError, match="1 tokens have no room for the 2"):
+        tokenizer.encode_within("a", 1)
