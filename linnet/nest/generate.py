@@ -9,7 +9,8 @@ What is counted and what is shown:
   - an end-of-text id ends the text, is the last of `token_ids`, and has no text;
   - a stop text ends it too and is cut away with all that follows; the ids that made it stay;
   - the prompt and the new tokens together never exceed the context: there the reason is "length";
-  - an empty prompt is the end-of-text id alone.
+  - an empty prompt is what the tokenizer puts before every text, or the end-of-text id alone;
+  - marks that are no text (the tokenizer's special tokens) are silent; detokenize shows them.
 """
 
 from __future__ import annotations
@@ -221,7 +222,7 @@ def prompt_ids(setup: Setup, prompt: object) -> tuple[int, ...]:
     """The ids of a prompt: text, or a sequence (list, range, integer array [S]) of ids.
 
     Raises UsageError for what is neither or for an empty list, ShapeError for an id out of
-    range. Empty text is the end-of-text id.
+    range. Empty text is what the tokenizer puts before every text, or the end-of-text id.
     """
     if isinstance(prompt, str):
         check_text(prompt, "the prompt")
@@ -252,8 +253,9 @@ def text_of(setup: Setup, given: object) -> str:
 
 
 def _encode(setup: Setup, text: str) -> Sequence[int]:
-    if text:
-        found = setup.need_tokenizer("a prompt of text").encode(text)
+    tokenizer = setup.need_tokenizer("a prompt of text") if text else setup.tokenizer
+    if tokenizer is not None:
+        found = tokenizer.encode(text)  # of no text: the marks that belong before every one
         check_tokenizer(found, setup.name, setup.vocabulary)
         if found:
             return found
@@ -436,7 +438,10 @@ class _Text:
     """Ids to text that can be shown: whole characters, stop texts cut away."""
 
     def __init__(self, tokenizer: Tokenizer | None, request: Request) -> None:
-        self._decoder = None if tokenizer is None else TextDecoder(tokenizer, request.silent)
+        self._decoder = None
+        if tokenizer is not None:
+            silent = request.silent | tokenizer.special
+            self._decoder = TextDecoder(tokenizer, silent, after=request.ids)
         self._stops = StopMatcher(request.stop)
 
     @property

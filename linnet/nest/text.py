@@ -1,11 +1,10 @@
 """Text to token ids and back, by the checkpoint's own tokenizer.
 
 In goes a folder with `tokenizer.json`, or with `vocab.json` and `merges.txt`; out comes a
-`Tokenizer`. Any kind turns text into ids. To write text piece by piece takes byte-level BPE, as
-GPT-2 and its descendants do: other kinds are refused there by name. Writing works on bytes
-throughout, so a stream shows the same text as a decode in one go: `TextDecoder` gives out a
-character when its last byte is there, and what is no valid UTF-8 becomes U+FFFD exactly as in
-the whole.
+`Tokenizer`. Any kind turns text into ids. To write text piece by piece takes a byte-level
+vocabulary or one of SentencePiece (`nest.pieces`): other kinds are refused there by name. A stream
+shows the same text as a decode in one go: `TextDecoder` gives out a character when its last byte
+is there, and what is no valid UTF-8 becomes U+FFFD exactly as in the whole.
 
 The `tokenizers` library does the encoding and is imported when the first tokenizer is read.
 """
@@ -20,12 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from linnet.errors import CheckpointError, UsageError
+from linnet.nest.pieces import SpelledText, spelling_of
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "merges.txt")
 
 
 class Tokenizer:
-    """A tokenizer; ids of a byte-level one can be told apart by their bytes."""
+    """A tokenizer; where it can write, each id has bytes of its own."""
 
     def __init__(self, backend: Any, source: str) -> None:
         """Wrap a `tokenizers.Tokenizer`. `source` says in messages where it came from.
@@ -36,13 +36,16 @@ class Tokenizer:
         backend.no_padding()
         # Its own state and not `backend.to_str()`, which spells out the vocabulary.
         decoder = {} if backend.decoder is None else json.loads(backend.decoder.__getstate__())
-        self._other_decoder = None if _byte_level(decoder) else str(decoder.get("type", "none"))
+        self.spelling = spelling_of(decoder)
+        """How the tokens of a SentencePiece vocabulary are written; None for another."""
+        self._byte_level = _byte_level(decoder)
+        self._decoder_name = _name_of(decoder)
         self.source = source
         self._backend = backend
-        self._added: dict[int, bytes] = {
-            token_id: token.content.encode("utf-8")
-            for token_id, token in backend.get_added_tokens_decoder().items()
-        }
+        added = backend.get_added_tokens_decoder()
+        self._added: dict[int, bytes] = {n: t.content.encode("utf-8") for n, t in added.items()}
+        self.special: frozenset[int] = frozenset(n for n, t in added.items() if t.special)
+        """Ids of marks that are no text: of the beginning, the end, the speaker, ..."""
         self._bytes: dict[int, bytes] = {}
 
     @cached_property
@@ -86,21 +89,27 @@ class Tokenizer:
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of `ids`; bytes that are no UTF-8 become U+FFFD, unknown ids nothing."""
-        if self._other_decoder is not None:
-            text: str = self._backend.decode(list(ids), skip_special_tokens=False)
-            return text
-        return b"".join(map(self.token_bytes, ids)).decode("utf-8", errors="replace")
+        if self._byte_level:
+            return b"".join(map(self.token_bytes, ids)).decode("utf-8", errors="replace")
+        text: str = self._backend.decode(list(ids), skip_special_tokens=False)
+        return text
 
     def check_pieces(self) -> None:
         """Raise CheckpointError unless each id has bytes of its own."""
-        if self._other_decoder is not None:
+        if not self._byte_level and self.spelling is None:
             raise CheckpointError(
-                f"{self.source}: only byte-level tokenizers can write text piece by piece, not "
-                f"the decoder {self._other_decoder!r}"
+                f"{self.source}: only tokenizers that are byte-level or SentencePiece's can write "
+                f"text piece by piece, not the decoder {self._decoder_name}"
             )
 
+    def token(self, token_id: int) -> str | None:
+        """The token of an id as the vocabulary writes it; None for an id without one."""
+        known = 0 <= token_id < 2**32
+        found: str | None = self._backend.id_to_token(int(token_id)) if known else None
+        return found
+
     def token_bytes(self, token_id: int) -> bytes:
-        """The bytes that one id stands for; none for an id without a token. Raises
+        """The bytes that one id stands for within a text; none for an id without a token. Raises
         CheckpointError as `check_pieces`."""
         found = self._bytes.get(token_id)
         if found is None:
@@ -111,38 +120,53 @@ class Tokenizer:
         self.check_pieces()
         if token_id in self._added:
             return self._added[token_id]
-        token = self._backend.id_to_token(token_id) if 0 <= token_id < 2**32 else None
+        token = self.token(token_id)
         if token is None:
             return b""
+        if self.spelling is not None:
+            code = self.spelling.code(token)
+            return self.spelling.plain(token).encode() if code is None else bytes([code])
         alphabet = _alphabet()
         try:
             return bytes(alphabet[character] for character in token)
         except KeyError:
-            return str(token).encode("utf-8")
+            return token.encode("utf-8")
 
 
 class TextDecoder:
     """Turns a stream of ids into pieces of whole characters.
 
     The pieces and the last `flush` join to `Tokenizer.decode` of the same ids, without those
-    in `silent` (end-of-text marks), which stand for no text.
+    in `silent` (end-of-text marks), which stand for no text. `after` are ids that stand before
+    them: the space between the two is then part of the pieces.
     """
 
-    def __init__(self, tokenizer: Tokenizer, silent: Collection[int] = ()) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, silent: Collection[int] = (), after: Iterable[int] = ()
+    ) -> None:
         tokenizer.check_pieces()
         self._tokenizer = tokenizer
         self._silent = frozenset(silent)
         self._utf8 = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._spelled = None
+        if tokenizer.spelling is not None:
+            at_start = self._silent.issuperset(after)
+            self._spelled = SpelledText(tokenizer.spelling, at_start)
 
     def push(self, token_id: int) -> str:
         """The characters that this id completes; often one word, sometimes none."""
         if token_id in self._silent:
             return ""
-        return self._utf8.decode(self._tokenizer.token_bytes(token_id))
+        if self._spelled is None:
+            return self._utf8.decode(self._tokenizer.token_bytes(token_id))
+        token = self._tokenizer.token(token_id)
+        return "" if token is None else self._spelled.push(token)
 
     def flush(self) -> str:
         """What an unfinished character at the end comes to."""
-        return self._utf8.decode(b"", final=True)
+        return (
+            self._utf8.decode(b"", final=True) if self._spelled is None else self._spelled.flush()
+        )
 
 
 def check_text(text: object, what: str) -> None:
@@ -200,6 +224,11 @@ def _read_vocabulary(vocabulary: Path, merges: Path, end_of_text: str | None) ->
     if end_of_text is not None and backend.token_to_id(end_of_text) is not None:
         backend.add_special_tokens([end_of_text])
     return Tokenizer(backend, f"{vocabulary} and {merges.name}")
+
+
+def _name_of(decoder: Mapping[str, Any]) -> str:
+    parts = decoder.get("decoders", [decoder])
+    return " + ".join(repr(part.get("type", "none")) for part in parts)
 
 
 def _byte_level(decoder: Mapping[str, Any]) -> bool:

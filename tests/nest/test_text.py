@@ -151,10 +151,105 @@ def test_a_tokenizer_that_does_not_work_on_bytes_writes_no_pieces(tmp_path: Path
     tokenizer = find_tokenizer({"tokenizer.json": file}, None)
     assert tokenizer is not None
     assert tokenizer.encode("a") == [0]
-    with pytest.raises(CheckpointError, match=r"byte-level.*'none'"):
+    with pytest.raises(CheckpointError, match=r"byte-level or SentencePiece's.*'none'"):
         TextDecoder(tokenizer)
     with pytest.raises(CheckpointError, match="byte-level"):
         tokenizer.token_bytes(0)
+
+
+STORIES = NEST / "stories260k"
+
+
+@pytest.fixture(scope="module")
+def stories() -> Tokenizer:
+    found = find_tokenizer({"tokenizer.json": STORIES / "tokenizer.json"}, None)
+    assert found is not None
+    return found
+
+
+def pieces_of(tokenizer: Tokenizer, ids: list[int], **options: Any) -> str:
+    decoder = TextDecoder(tokenizer, **options)
+    return "".join([*(decoder.push(token) for token in ids), decoder.flush()])
+
+
+def test_references_of_the_embedded_stories(stories: Tokenizer) -> None:
+    references = json.loads((DATA / "stories260k" / "references.json").read_text(encoding="utf-8"))
+    for case in references["cases"]:
+        assert stories.encode(case["prompt"]) == case["ids"], case["name"]
+        assert stories.decode(case["greedy_ids"]) == case["greedy_text"], case["name"]
+        assert pieces_of(stories, case["ids"], silent=stories.special) == case["prompt"]
+
+
+def spelled(decoder: Any) -> Tokenizer:
+    """A vocabulary with spaces within and around its tokens, bytes, and special tokens."""
+    from tokenizers import AddedToken, models
+    from tokenizers import Tokenizer as Backend
+
+    bytes_ = [f"<0x{byte:02X}>" for byte in range(256)]
+    words = ["▁", "▁▁", "▁the", "a▁b", "x", "é", "▁▁y", "<0x", "<0xZZ>", "\ufffd", "🙂"]
+    tokens = {token: at for at, token in enumerate(["<unk>", *bytes_, *words])}
+    backend = Backend(models.BPE(tokens, [], unk_token="<unk>", byte_fallback=True))
+    backend.decoder = decoder
+    backend.add_special_tokens(["<s>", "▁<t> "])
+    backend.add_tokens([AddedToken("▁plain é"), AddedToken("<0x41>")])
+    return Tokenizer(Backend.from_str(backend.to_str()), "the test's")
+
+
+def spellings() -> dict[str, Any]:
+    from tokenizers import decoders as d
+
+    start = [d.Replace("▁", " "), d.ByteFallback(), d.Fuse()]
+    return {
+        "strip one": d.Sequence([*start, d.Strip(" ", 1, 0)]),
+        "strip two": d.Sequence([*start, d.Strip(" ", 2, 0)]),
+        "strip none": d.Sequence(start),
+        "metaspace": d.Metaspace(),
+        "metaspace first": d.Metaspace(prepend_scheme="first"),
+        "metaspace never": d.Metaspace(prepend_scheme="never"),
+    }
+
+
+@pytest.mark.parametrize("name", spellings())
+def test_spelled_pieces_join_to_what_the_library_makes_of_the_whole(name: str) -> None:
+    tokenizer = spelled(spellings()[name])
+    backend = tokenizer._backend
+    chance = random.Random(11)
+    smiley = [1 + byte for byte in "🙂é".encode()]
+    words = range(257, tokenizer.size + 2)  # two of no token
+    for _ in range(3000):
+        ids: list[int] = []
+        while len(ids) < chance.randrange(1, 12):
+            more = [[chance.choice(words)], [chance.randrange(257)], smiley, smiley[:2]]
+            ids += chance.choice(more)
+        whole = backend.decode(ids, skip_special_tokens=False)
+        assert tokenizer.decode(ids) == whole
+        assert pieces_of(tokenizer, ids) == whole, ids
+        silent = backend.decode(ids, skip_special_tokens=True)
+        assert pieces_of(tokenizer, ids, silent=tokenizer.special) == silent, ids
+
+
+@pytest.mark.parametrize("name", spellings())
+def test_what_follows_a_text_keeps_its_space(name: str) -> None:
+    tokenizer = spelled(spellings()[name])
+    the, x = (tokenizer.id_of(token) for token in ("▁the", "x"))
+    assert the is not None
+    assert x is not None
+    start = tokenizer.id_of("<s>")
+    options = {"silent": tokenizer.special, "after": [start, x]}
+    assert pieces_of(tokenizer, [the, x], **options) == " thex"
+    whole = tokenizer.decode([the, x])
+    assert pieces_of(tokenizer, [the, x], silent=tokenizer.special, after=[start]) == whole
+
+
+def test_a_run_of_bytes_comes_when_it_ends(stories: Tokenizer) -> None:
+    ids = [3 + byte for byte in "🙂🍕".encode()]
+    decoder = TextDecoder(stories)
+    assert [decoder.push(token) for token in ids] == [""] * 8
+    assert decoder.push(ids[0]) == ""  # a ninth makes the run invalid
+    assert decoder.flush() == "\ufffd" * 9 == stories.decode([*ids, ids[0]])
+    bytes_of = [stories.token_bytes(token) for token in ids]
+    assert b"".join(bytes_of).decode() == "🙂🍕"
+    assert stories.token_bytes(403) == b" Once"
 
 
 def wrapped(padding: dict[str, Any] | None, most: int | None) -> Tokenizer:
