@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from linnet.emit import env
 from linnet.emit.names import wrapped
-from linnet.plan.epilogues import RESIDUAL
+from linnet.plan.epilogues import FACTOR, PARTNERS, RESIDUAL
 from linnet.targets.target import Target
 
 _COMMENT = re.compile(r"//.*")
@@ -22,16 +22,20 @@ _COMMENT = re.compile(r"//.*")
 class Epilogue:
     """What a kernel does to its result before the store, as templates see it."""
 
-    residual: bool
-    activation: str
+    activation: str  # its name, or ""
+    partner: str  # the operand that the result meets, or ""
+    sign: str  # how: "+" or "*"
     text: str
 
     @staticmethod
     def of(parts: tuple[str, ...]) -> Epilogue:
-        residual = RESIDUAL in parts
-        activation = next((part for part in parts if part != RESIDUAL), "")
-        text = " + residual" if residual else f", then {activation}" if activation else ""
-        return Epilogue(residual, activation, text)
+        activation = next((part for part in parts if part not in PARTNERS), "")
+        partner = next((part for part in parts if part in PARTNERS), "")
+        sign = {RESIDUAL: "+", FACTOR: "*"}.get(partner, "")
+        text = f", then {activation}" if activation else ""
+        if partner:
+            text += f"{',' if activation else ''} {sign} {partner}"
+        return Epilogue(activation, partner, sign, text)
 
 
 def render_kernel(

@@ -65,7 +65,7 @@ class Card:
     expects: tuple[Expectation, ...] = ()
     flops: str = "0"  # floating-point operations, over op generics
     gathers: bool = False  # reads only a few rows of its weights
-    residual: bool = False  # can add a tensor of the result\'s shape
+    partners: tuple[str, ...] = ()  # can add ("residual") or multiply by ("factor") a tensor
     activations: Mapping[str, str] = field(default_factory=dict)  # op it can apply -> its name
 
     def operand(self, name: str) -> Operand | None:
@@ -101,7 +101,9 @@ def _read(path: Path, root: Path) -> Card:
         expects=tuple(Expectation(**item) for item in data.get("expects", ())),
         flops=data.get("flops", "0"),
         gathers=data.get("gathers", False),
-        residual=data.get("epilogue", {}).get("residual", False),
+        partners=tuple(
+            part for part in ("residual", "factor") if data.get("epilogue", {}).get(part, False)
+        ),
         activations=data.get("epilogue", {}).get("activations", {}),
     )
 

@@ -59,7 +59,8 @@ def order(graph: Graph, cards: Mapping[int, Card]) -> Order:
         leaf = _state_leaf(nodes, path)
         if id(writer) in copies and leaf is not None:
             choice.before[id(writer)] = _readers(leaf, nodes, copies)
-    ordered = tuple(_sorted(graph.outputs(), choice.before))
+    # What goes into the state is written as soon as it is there, not kept until the end.
+    ordered = tuple(_sorted([*updates.values(), *graph.results], choice.before))
     return Order(graph, ordered, frozenset(in_place), frozenset(copies), homes)
 
 
