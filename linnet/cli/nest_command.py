@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +16,7 @@ from linnet.cli.terminal import Console, counted, table
 if TYPE_CHECKING:
     from linnet.cli.review import Finding
     from linnet.nest.card import Card
+    from linnet.nest.road.propose import Proposal
 
 
 @click.group(context_settings=HELP, short_help="List, show and check the models of the zoo.")
@@ -61,52 +63,160 @@ def show(console: Console, name: str, as_json: bool) -> None:
 
 @nest.command("check", context_settings=HELP)
 @click.argument("names", metavar="[NAME...]", nargs=-1)
-@click.option("--strict", is_flag=True, help="Let what was not checked count as failed.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Fail where samples were not run and the entry does not say why.",
+)
 @click.option("--download", is_flag=True, help="Fetch weights that are not on this machine.")
+@click.option("--checkpoint", metavar="DIR", help="Look at the checkpoint in this folder.")
 @json_option
 @common
 @click.pass_obj
 def check(
-    console: Console, names: tuple[str, ...], strict: bool, download: bool, as_json: bool
+    console: Console,
+    names: tuple[str, ...],
+    strict: bool,
+    download: bool,
+    checkpoint: str | None,
+    as_json: bool,
 ) -> None:
     """Review entries of the zoo: card, source, bindings, weights, samples; all without NAME.
 
-    Each line says ok, failed, or not checked and why. Exits 1 if anything failed, or a NAME is
-    none.
+    Each line says pass, fail, or not run and why. Exits 1 if anything failed, or a NAME is none.
     """
     from linnet.cli.review import review
     from linnet.cli.subject import find_model
     from linnet.errors import CardError
     from linnet.nest import registry
 
+    if checkpoint is not None and len(names) != 1:
+        raise click.UsageError("--checkpoint goes with one NAME")
     for name in names:
         with contextlib.suppress(CardError):  # a finding of its own
             find_model(name)
     findings: list[Finding] = []
     for name in names or registry.names():
-        for finding in review(name, console, download=download):
+        for finding in review(name, console, download=download, checkpoint=checkpoint):
             findings.append(finding)
             if not as_json:
                 _show_finding(console, finding)
     if as_json:
         rows = [dataclasses.asdict(finding) for finding in findings]
         console.line(json.dumps(rows, indent=2, ensure_ascii=False))
-    failed = sum(f.verdict == "failed" for f in findings)
-    missed = sum(f.verdict == "not checked" for f in findings)
+    failed = sum(f.verdict == "fail" for f in findings)
+    missed = sum(f.verdict == "not run" for f in findings)
     console.note(
-        f"{counted(len(findings), 'check')}: {len(findings) - failed - missed} ok, "
-        f"{failed} failed, {missed} not checked"
+        f"{counted(len(findings), 'check')}: {len(findings) - failed - missed} passed, "
+        f"{failed} failed, {missed} not run"
     )
-    if failed or (strict and missed):
+    silent = [f.model for f in findings if strict and not f.stated]
+    for model in silent:
+        console.error(
+            f"{model}: samples were not run, and the entry does not say why",
+            'add [samples] not_run = "the reason" to its card, or samples and weights',
+        )
+    if failed or silent:
         raise click.exceptions.Exit(1)
 
 
 def _show_finding(console: Console, finding: Finding) -> None:
     first, *rest = finding.detail.splitlines() or [""]
-    verdict = finding.verdict + (":" if first else "")
+    words = {"pass": "pass", "fail": "fail", "not run": "not run, because"}
+    mark = ":" if first and finding.verdict != "not run" else ""
+    verdict = f"{words[finding.verdict]}{mark}"
     console.line(f"{finding.model}  {finding.check:<8}  {verdict} {first}".rstrip())
     for line in rest:
         console.line(f"    {line}")
+
+
+@nest.command("new", context_settings=HELP)
+@click.argument("name")
+@click.option(
+    "--from",
+    "checkpoint",
+    required=True,
+    metavar="DIR",
+    help="The folder of a checkpoint: config.json and safetensors.",
+)
+@click.option("--into", metavar="FOLDER", help="Write this folder; nest/NAME or NAME unless given.")
+@common
+@click.pass_obj
+def new(console: Console, name: str, checkpoint: str, into: str | None) -> None:
+    """Begin an entry NAME from a checkpoint: a folder that already checks.
+
+    Card, source, bindings and README are written from config.json and from the names and shapes
+    of the tensors. Nothing that exists is written over.
+    """
+    from linnet.nest.road.begin import begin
+
+    begun = begin(
+        name, Path(checkpoint).expanduser(), None if into is None else Path(into).expanduser()
+    )
+    for file in begun.files:
+        console.line(str(begun.folder / file))
+    for note in begun.notes:
+        console.warning(note)
+    console.note(f"next: `linnet nest check {begun.folder} --checkpoint {checkpoint}`")
+
+
+@nest.command("bind", context_settings=HELP)
+@click.argument("name")
+@click.option(
+    "--checkpoint", metavar="DIR", help="The folder of a checkpoint; the entry's own unless given."
+)
+@click.option("--write", is_flag=True, help="Write the proposal to the entry's bindings.json.")
+@click.option("--fresh", is_flag=True, help="Forget the pairs that bindings.json has.")
+@json_option
+@common
+@click.pass_obj
+def bind(
+    console: Console,
+    name: str,
+    checkpoint: str | None,
+    write: bool,
+    fresh: bool,
+    as_json: bool,
+) -> None:
+    """Propose bindings for NAME: which tensor of a checkpoint each parameter takes.
+
+    Decides by names and shapes, keeps the pairs of bindings.json that fit, and explains what it
+    cannot decide. `{i}` stands for the positions of an array. Exits 1 if a parameter that must
+    have a tensor has none.
+    """
+    from linnet.cli.subject import find_model
+    from linnet.nest.road.binding import proposal_for, write_bindings
+
+    card = find_model(name)
+    found = proposal_for(card, checkpoint, fresh=fresh)
+    if as_json:
+        document = dataclasses.asdict(found) | {"bindings": found.bindings}
+        console.line(json.dumps(document, indent=2, ensure_ascii=False))
+    else:
+        _show_proposal(console, found)
+    if write:
+        console.note(f"wrote {write_bindings(card, found)}")
+    if not found.complete:
+        raise click.exceptions.Exit(1)
+
+
+def _show_proposal(console: Console, found: Proposal) -> None:
+    width = max((len(pair.path) for pair in found.pairs), default=0)
+    second = max((len(pair.tensor) for pair in found.pairs), default=0)
+    for pair in found.pairs:
+        row = f"{pair.path:<{width}}  {pair.tensor:<{second}}  {list(pair.shape)}"
+        console.line(f"{row}  {pair.why}")
+    for item in found.open:
+        kind = "absent, and may be" if item.optional else "open"
+        console.line(f"{item.path}  {list(item.shape)}  {kind}: {item.why}")
+        for candidate, why in item.candidates:
+            console.line(f"    perhaps {candidate}: {why}")
+    for tensor, shape in found.left:
+        console.line(f"left over: {tensor}  {list(shape)}")
+    missing = sum(not item.optional for item in found.open)
+    console.note(
+        f"{counted(len(found.pairs), 'pair')}, {missing} open, {len(found.left)} left over"
+    )
 
 
 @nest.command("samples", context_settings=HELP)
@@ -119,9 +229,9 @@ def _show_finding(console: Console, finding: Finding) -> None:
 @click.pass_obj
 def samples(console: Console, names: tuple[str, ...], update: bool, as_json: bool) -> None:
     """Show the stored samples of entries: what they wrote, and what another stack wrote."""
-    from linnet.cli.samples import load_samples
     from linnet.cli.subject import find_model
     from linnet.nest import registry
+    from linnet.nest.road.samples import as_object, load_samples
 
     cards = [find_model(name) for name in names or registry.names()]
     if update:
@@ -129,25 +239,21 @@ def samples(console: Console, names: tuple[str, ...], update: bool, as_json: boo
             _update(console, card)
     found = {card.name: load_samples(card.folder) for card in cards}
     if as_json:
-        document = {name: [dataclasses.asdict(s) for s in of] for name, of in found.items()}
+        document = {name: [as_object(s) for s in of] for name, of in found.items()}
         console.line(json.dumps(document, indent=2, ensure_ascii=False))
         return
     for name, of in found.items():
         if not of:
             console.note(f"{name} has no samples")
         for sample in of:
-            console.line(f"{name}  prompt     {sample.prompt!r}")
-            console.line(f"{name}  output     {sample.output!r}")
-            console.line(
-                f"{name}  agreement  {sample.agreeing_prefix} of "
-                f"{counted(sample.tokens, 'token')} with {sample.reference_stack}"
-            )
+            for word, text in sample.lines():
+                console.line(f"{name}  {word:<9}  {text}")
 
 
 def _update(console: Console, card: Card) -> None:
     from linnet import nest as zoo
     from linnet.cli.progress import watched
-    from linnet.cli.samples import load_samples, store_samples, updated
+    from linnet.nest.road.samples import load_samples, store_samples, updated
 
     stored = load_samples(card.folder)
     if not stored:

@@ -12,9 +12,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from linnet.errors import SourceError
+from linnet.nest.road.sizes import flat
 from linnet.nest.road.tensors import listed
 
 if TYPE_CHECKING:
+    from linnet.nest.card import Card
+    from linnet.nest.config import Config
     from linnet.nest.road.begin import Facts
 
 TASKS = (
@@ -191,6 +194,26 @@ def _value(value: Any) -> str:
         return "{ any_of = [], null = true }"
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 70 else text[:67] + "..."
+
+
+def unmentioned(card: Card, config: Config) -> list[str]:
+    """The keys of a config.json that say something about what is computed, as far as names tell,
+    and that the card neither expects nor reads."""
+    paths = [item.key for item in card.expect.values()]
+    paths += [item.key for item in card.config_generics.values()]
+    paths += [item.key for item in card.config_constants.values()]
+    paths += [condition.key for item in card.expect.values() for condition in item.when]
+    known = {part.strip() for path in paths for part in path.text.split("|")}
+    return sorted(
+        key
+        for key, _ in flat(config.values)
+        if not re.fullmatch(SILENT, key) and not any(_touch(key, path) for path in known)
+    )
+
+
+def _touch(one: str, other: str) -> bool:
+    """Whether one path leads to the other or to something in it."""
+    return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
 
 
 # --- the source ----------------------------------------------------------------------------

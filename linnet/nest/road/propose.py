@@ -22,6 +22,9 @@ CLEAR = 0.12
 ENOUGH = 0.35
 """The least likeness of names at which a pair is believed where several shapes would fit."""
 
+OTHER_NUMBERS = 0.7
+"""What is left of the likeness of two names with different numbers in them."""
+
 SHOWN = 4
 
 _WORDS = {
@@ -329,13 +332,20 @@ def tokens(name: str) -> tuple[str, ...]:
 
 def likeness(one: str, other: str, weights: Mapping[str, float]) -> float:
     """How alike two names are, from 0 to 1: the share of their words that have a counterpart,
-    rare words counting more, and the last word counting twice."""
+    rare words counting more, and the last word counting again. A name that ends in the other one
+    stands above all others."""
     first, second = _without_end(tokens(one)), _without_end(tokens(other))
+    if other.endswith(f".{one}"):
+        return 1.0
     there = sum(weights.get(w, 1.0) * _best(w, second) for w in first)
     back = sum(weights.get(w, 1.0) * _best(w, first) for w in second)
     whole = sum(weights.get(w, 1.0) for w in (*first, *second))
     last = _best(first[-1], second[-1:]) if first and second else 0.0
-    return 0.8 * (there + back) / whole + 0.2 * last if whole else 0.0
+    if not whole:
+        return 0.0
+    score = min(0.8 * (there + back) / whole + 0.2 * last, 1 - CLEAR)
+    numbers = [[w for w in words if w.isdigit()] for words in (first, second)]
+    return score * OTHER_NUMBERS if all(numbers) and numbers[0] != numbers[1] else score
 
 
 def _of_other_kinds(one: str, other: str) -> bool:
