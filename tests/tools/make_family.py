@@ -20,6 +20,7 @@ A family file:
       "task": "text-generation",      one of TASKS below
       "inputs": { ... },              what the task draws its inputs from
       "configs": [ { "about": "what is special", "dtype": "float32",
+                     "class": "...",              of transformers, if the task's is not meant
                      "config": { ... },           for the config class
                      "published": { ... },        keys to write over in config.json: older forms
                      "drop": [ ... ] } ] }        keys to take out of it
@@ -97,7 +98,30 @@ def _batch(ids: np.ndarray) -> torch.Tensor:
     return torch.tensor(ids[None].astype(np.int64))
 
 
-TASKS = {"text-generation": Task(transformers.AutoModelForCausalLM, text_generation)}
+def embedding(model: Any, inputs: Mapping[str, Any], draw: np.random.Generator) -> Arrays:
+    """tokens<k> and kinds<k> i32[n] for texts of `lengths`; hidden<k> f32[n, H], the last layer's
+    vectors, and embedding<k> f32[H], their mean over its norm: all from one padded batch."""
+    stored: Arrays = {}
+    lengths = inputs["lengths"]
+    kinds = model.config.type_vocab_size
+    whole = (len(lengths), max(lengths))
+    tokens, types = draw.integers(0, model.config.vocab_size, whole), draw.integers(0, kinds, whole)
+    real = np.arange(whole[1]) < np.array(lengths)[:, None]
+    arrays = {"input_ids": tokens, "token_type_ids": types, "attention_mask": real.astype(np.int64)}
+    hidden = model(**{name: torch.tensor(array) for name, array in arrays.items()})[0].numpy()
+    for k, length in enumerate(lengths):
+        mean = hidden[k, :length].astype(np.float64).mean(axis=0)
+        stored[f"tokens{k}"] = tokens[k, :length].astype(np.int32)
+        stored[f"kinds{k}"] = types[k, :length].astype(np.int32)
+        stored[f"hidden{k}"] = hidden[k, :length]
+        stored[f"embedding{k}"] = (mean / np.linalg.norm(mean)).astype(np.float32)
+    return stored
+
+
+TASKS = {
+    "text-generation": Task(transformers.AutoModelForCausalLM, text_generation),
+    "embedding": Task(transformers.AutoModel, embedding),
+}
 
 
 def references(folder: Path, family: Mapping[str, Any], seed: int) -> Arrays:
@@ -141,8 +165,10 @@ def randomise(model: Any, seed: int) -> None:
 def write(folder: Path, family: Mapping[str, Any], described: Mapping[str, Any], seed: int) -> None:
     """The checkpoint and its references. Raises Unfit."""
     config = transformers.AutoConfig.for_model(family["model_type"], **described["config"])
-    auto = TASKS[family["task"]].auto
-    model = auto.from_config(config, attn_implementation="eager")
+    if "class" in described:
+        model = getattr(transformers, described["class"])(config)
+    else:
+        model = TASKS[family["task"]].auto.from_config(config, attn_implementation="eager")
     randomise(model, seed)
     shutil.rmtree(folder, ignore_errors=True)
     model.to(getattr(torch, described.get("dtype", "float32"))).save_pretrained(folder)
