@@ -35,12 +35,13 @@ def load() -> Iterator[Load]:
     """`nest.load`, once for the same arguments within a module; skips what cannot run here."""
     models: dict[tuple[Any, ...], Model] = {}
 
-    def once(name: str, target: str = "native", batch: int = 1, **options: Any) -> Model:
+    def once(name: str, target: str = "native", batch: int | None = 1, **options: Any) -> Model:
         if target != "native":
             require(target)
         key = (name, target, batch, *sorted(options.items()))
         if key not in models:
-            models[key] = nest.load(name, target=target, generics={"Batch": batch}, **options)
+            generics = None if batch is None else {"Batch": batch}
+            models[key] = nest.load(name, target=target, generics=generics, **options)
         models[key].reset_state()
         return models[key]
 
