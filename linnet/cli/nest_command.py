@@ -219,6 +219,67 @@ def _show_proposal(console: Console, found: Proposal) -> None:
     )
 
 
+@nest.command("reference", context_settings=HELP)
+@click.argument("name")
+@click.option(
+    "--checkpoint", metavar="DIR", help="The folder of a checkpoint; the entry's own unless given."
+)
+@click.option(
+    "--input",
+    "inputs",
+    metavar="TEXT|FILE",
+    multiple=True,
+    help="A prompt, a text or an image to add as a sample. May be repeated.",
+)
+@click.option(
+    "--tokens", type=click.IntRange(1), default=64, show_default=True, help="Of a new text."
+)
+@click.option("--python", metavar="PATH", help="The Python that has torch and transformers.")
+@common
+@click.pass_obj
+def reference(
+    console: Console,
+    name: str,
+    checkpoint: str | None,
+    inputs: tuple[str, ...],
+    tokens: int,
+    python: str | None,
+) -> None:
+    """Compute what transformers makes of the samples of NAME, and store it.
+
+    The stored samples are computed anew, and one is added for each --input: a prompt, a text or
+    an image, by the task that the card names. samples.json is written.
+    """
+    import sys
+
+    from linnet import nest as zoo
+    from linnet.cli.progress import watched
+    from linnet.cli.subject import find_model
+    from linnet.nest.resolve import resolve
+    from linnet.nest.road.reference import compute
+    from linnet.nest.road.samples import store_samples
+
+    card = find_model(name)
+    with (
+        watched(console, f"loading {card.name}"),
+        zoo.load(card.file, checkpoint=checkpoint, offline=True) as model,
+    ):
+        weights = resolve(card, checkpoint, offline=True).weights
+        folder = weights if weights.is_dir() else weights.parent
+        found = compute(card, model, folder, inputs, tokens=tokens, python=python or sys.executable)
+        wrong = [
+            (sample, problem)
+            for sample in found
+            if not sample.cannot_run(model) and (problem := sample.verdict(model))
+        ]
+    console.note(f"wrote {store_samples(card.folder, found)}")
+    for sample, problem in wrong:
+        console.warning(f"{sample.title}: {problem}")
+    for sample in found:
+        for word, text in sample.lines():
+            console.line(f"{word:<9}  {text}")
+
+
 @nest.command("samples", context_settings=HELP)
 @click.argument("names", metavar="[NAME...]", nargs=-1)
 @click.option(

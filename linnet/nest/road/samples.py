@@ -119,7 +119,8 @@ class TextSample:
     def _run(self, model: Model) -> tuple[str, int, int]:
         """Write the text again, greedily: the text, its tokens, and how many of them agree."""
         done = model.generate(self.prompt, max_new_tokens=self.tokens)
-        agreeing = agreeing_tokens(model, done.token_ids, self.reference)
+        prompt = model.tokenize(self.prompt)
+        agreeing = agreeing_tokens(model, prompt, done.token_ids, self.reference)
         return done.text, len(done.token_ids), agreeing
 
 
@@ -321,14 +322,13 @@ def updated(sample: Sample, model: Model) -> Sample:
     return sample if sample.cannot_run(model) is not None else sample.updated(model)
 
 
-def agreeing_tokens(model: Model, ids: Sequence[int], reference: str) -> int:
-    """How many of the leading `ids` spell the beginning of `reference`, byte by byte. An
-    end-of-text token agrees where the reference ends."""
+def agreeing_tokens(model: Model, prompt: Sequence[int], ids: Sequence[int], reference: str) -> int:
+    """How many of the leading `ids`, behind those of `prompt`, spell the beginning of
+    `reference`, byte by byte. An end-of-text token agrees where the reference ends."""
     tokenizer = model.tokenizer
     assert tokenizer is not None
     rest = reference.encode("utf-8")
-    for count, token in enumerate(ids):
-        spelled = tokenizer.token_bytes(token)
+    for count, spelled in enumerate(tokenizer.spelled(ids, prompt)):
         if not rest.startswith(spelled) or not spelled:
             return count + (not rest and count == len(ids) - 1)
         rest = rest[len(spelled) :]
