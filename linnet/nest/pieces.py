@@ -38,6 +38,13 @@ class Spelling:
         """The text of a token that stands for no byte."""
         return token.replace(self.mark, "" if first and self.bare else " ")
 
+    def start(self, token: bytes) -> bytes:
+        """The bytes of a token, its spaces spelled out, as the first of a text."""
+        if self.bare:
+            return token.replace(b" ", b"")
+        spaces = len(token) - len(token.lstrip(b" "))
+        return token[min(spaces, self.strip) :]
+
 
 def spelling_of(decoder: Mapping[str, Any]) -> Spelling | None:
     """The rules by a decoder of `tokenizer.json`, or None for one of another kind."""

@@ -116,6 +116,14 @@ class Tokenizer:
             found = self._bytes[token_id] = self._look_up(int(token_id))
         return found
 
+    def spelled(self, ids: Iterable[int], after: Iterable[int] = ()) -> list[bytes]:
+        """The bytes of each of `ids` where they stand, behind `after`: at the start of a text a
+        vocabulary may leave out the first space. Raises CheckpointError as `check_pieces`."""
+        parts = [self.token_bytes(token) for token in ids]
+        if self.spelling is None or not parts or not self.special.issuperset(after):
+            return parts
+        return [self.spelling.start(parts[0]), *parts[1:]]
+
     def _look_up(self, token_id: int) -> bytes:
         self.check_pieces()
         if token_id in self._added:
@@ -167,6 +175,15 @@ class TextDecoder:
         return (
             self._utf8.decode(b"", final=True) if self._spelled is None else self._spelled.flush()
         )
+
+
+def text_after(
+    tokenizer: Tokenizer, ids: Iterable[int], after: Iterable[int], silent: Collection[int] = ()
+) -> str:
+    """The text that `ids` add to that of `after`, without special tokens and those in `silent`:
+    what a stream of them shows. Raises CheckpointError as `Tokenizer.check_pieces`."""
+    decoder = TextDecoder(tokenizer, tokenizer.special.union(silent), after)
+    return "".join([*map(decoder.push, ids), decoder.flush()])
 
 
 def check_text(text: object, what: str) -> None:

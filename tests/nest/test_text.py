@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from linnet.errors import CheckpointError, UsageError
-from linnet.nest.text import TextDecoder, Tokenizer, find_tokenizer
+from linnet.nest.text import TextDecoder, Tokenizer, find_tokenizer, text_after
 
 DATA = Path(__file__).parent.parent / "data"
 NEST = Path(__file__).parent.parent.parent / "nest"
@@ -239,6 +239,9 @@ def test_what_follows_a_text_keeps_its_space(name: str) -> None:
     assert pieces_of(tokenizer, [the, x], **options) == " thex"
     whole = tokenizer.decode([the, x])
     assert pieces_of(tokenizer, [the, x], silent=tokenizer.special, after=[start]) == whole
+    for after in ([start], [start, x]):
+        bytes_of = b"".join(tokenizer.spelled([the, x], after))
+        assert bytes_of.decode() == text_after(tokenizer, [the, x], after)
 
 
 def test_a_run_of_bytes_comes_when_it_ends(stories: Tokenizer) -> None:
