@@ -22,6 +22,8 @@ from linnet.errors import ToolchainError
 if TYPE_CHECKING:
     from linnet.plan.cost import Limits
 
+WORKER = "linnet.bench.worker"
+
 
 class WorkerError(Exception):
     """What a worker could not do. `kind` is "missing", "unfit" or "error"."""
@@ -32,10 +34,12 @@ class WorkerError(Exception):
 
 
 class Client:
-    """A worker process of `python`, alive from `with` to its end. `started` is the moment
-    before it was made, in seconds of `time.monotonic`."""
+    """A worker process of `python`, alive from `with` to its end. `module` is run in it. `started`
+    is the moment before it was made, in seconds of `time.monotonic`."""
 
-    def __init__(self, python: str = sys.executable, threads: int = 0) -> None:
+    def __init__(
+        self, python: str = sys.executable, threads: int = 0, module: str = WORKER
+    ) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         # A link of its own, not the folder this package is in: that may hold packages made for
         # another interpreter.
@@ -49,7 +53,7 @@ class Client:
         self.started = time.monotonic()
         try:
             self._process = subprocess.Popen(
-                [python, "-m", "linnet.bench.worker"],
+                [python, "-m", module],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._log,

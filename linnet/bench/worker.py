@@ -185,13 +185,13 @@ def _own_stdout() -> TextIO:
     return answers
 
 
-def main() -> None:
+def serve(worker: Worker) -> None:
+    """Answer requests until there are no more."""
     answers = _own_stdout()
-    worker = Worker()
     for line in sys.stdin:
         answers.write(json.dumps(worker.answer(json.loads(line))) + "\n")
         answers.flush()
 
 
 if __name__ == "__main__":
-    main()
+    serve(Worker())

@@ -30,6 +30,7 @@ COMMANDS = {
     "compile": "Compile a model to C, an object file or a library.",
     "inspect": "Show the entries, parameters or Core IR of a model.",
     "explain": "Explain the plan of a model, or a diagnostic code.",
+    "compare": "Find where a model and another stack part.",
     "bench": "Measure a model against the machine and other engines.",
     "profile": "Time the steps of an entry against their limits.",
     "nest": "List, show and check the models of the zoo.",

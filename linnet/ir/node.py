@@ -123,13 +123,14 @@ class Function:
 class Probe:
     """One call inside an entry whose values a graph gives as results. A method of the block at
     `path` that gave them, or (`op` not empty) an op or function that this method called;
-    `origin` is the place of the call. `values` and `arguments` are positions in
+    `origin` is the place of the call, which the method of the block at `caller` made. `values` and `arguments` are positions in
     `Graph.results`; arguments that are inputs or weights as they stand are left out."""
 
     path: str
     method: str
     op: str
     origin: Origin
+    caller: str
     values: tuple[int, ...]
     arguments: tuple[int, ...]
 

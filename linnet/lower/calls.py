@@ -41,9 +41,10 @@ def call(body: Body, expr: t.Call, name: str) -> Value:
     if body.recorder is not None:
         origin = body.origin(expr.span, name or decl.name)
         if block is None:
-            body.recorder.note(body.path, body.method, decl.name, origin, result, arguments)
+            facts = (body.path, body.method, decl.name)
         else:
-            body.recorder.note(block.path, decl.name, "", origin, result, arguments)
+            facts = (block.path, decl.name, "")
+        body.recorder.note(*facts, origin, body.path, result, arguments)
     return result
 
 

@@ -22,12 +22,13 @@ _LEAVES = (Op.INPUT, Op.PARAM, Op.STATE)
 @dataclass(frozen=True)
 class Call:
     """One call as it was walked; `op` is empty for a method, whose `path` and `method` are then
-    its own, and names what a method called otherwise."""
+    its own, and names what a method called otherwise. `caller` is the block it stands in."""
 
     path: str
     method: str
     op: str
     origin: Origin
+    caller: str
     given: tuple[Node, ...]
     arguments: tuple[Node, ...]
 
@@ -44,6 +45,7 @@ class Recorder:
         method: str,
         op: str,
         origin: Origin,
+        caller: str,
         result: Value,
         arguments: Iterable[Value],
     ) -> None:
@@ -51,7 +53,7 @@ class Recorder:
         given = tuple(_nodes(result))
         taken = tuple(node for value in arguments for node in _nodes(value))
         if given:
-            self.calls.append(Call(path, method, op, origin, given, taken))
+            self.calls.append(Call(path, method, op, origin, caller, given, taken))
 
 
 def attach(graph: Graph, calls: Sequence[Call]) -> Graph:
@@ -73,7 +75,8 @@ def attach(graph: Graph, calls: Sequence[Call]) -> Graph:
     for call in calls:
         arguments, given = place(call.arguments), place(call.given)
         if given:
-            probes.append(Probe(call.path, call.method, call.op, call.origin, given, arguments))
+            facts = (call.path, call.method, call.op, call.origin, call.caller)
+            probes.append(Probe(*facts, given, arguments))
     return dataclasses.replace(
         graph,
         results=tuple(results),

@@ -84,6 +84,7 @@ def test_calls_are_named_in_running_order() -> None:
     assert names == expected, "calls inside a loop have no value of their own"
     both = graph.probes[2]
     assert both.values == (*graph.probes[0].values, *graph.probes[1].values)
+    assert both.caller == ""
     assert graph.results[both.arguments[0]].op is Op.MAP
     assert len(graph.probes[0].arguments) == 1, "the turned weight is no argument to look at"
 
