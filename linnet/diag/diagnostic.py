@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from linnet.diag.codes import CODES, Severity
-from linnet.diag.span import Source, Span
+from linnet.diag.span import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +86,17 @@ class Problems:
             )
         )
 
-    def drop(self, code: str, source: Source, line: int) -> bool:
-        """Take back the warnings `code` of one line of `source`; whether there were any."""
+    def drop(self, code: str, within: Span) -> bool:
+        """Take back the warnings `code` that begin in a stretch of source; whether there were
+        any."""
         dropped = [
             d
             for d in self._found
             if d.code == code
             and not d.is_error
             and d.primary is not None
-            and d.primary.span.source is source
-            and d.primary.span.line == line
+            and d.primary.span.source is within.source
+            and within.start <= d.primary.span.start < within.end
         ]
         for diagnostic in dropped:
             del self._found[diagnostic]
