@@ -30,7 +30,14 @@ from linnet.plan.epilogues import join_epilogues
 from linnet.plan.lengths import prefix_lengths
 from linnet.plan.memory import larger, plan_memory
 from linnet.plan.order import Order, identity, order, peel
-from linnet.plan.packing import can_pack, dense_order, needed_orders, packed_order, param_view
+from linnet.plan.packing import (
+    can_pack,
+    dense_order,
+    needed_orders,
+    packed_order,
+    param_view,
+    stored_order,
+)
 from linnet.plan.rounds import Rounds, rounds
 from linnet.plan.rows import only_row
 from linnet.plan.tables import PACKED, Tables
@@ -440,10 +447,12 @@ class _Planner:
         for layout in layouts:
             if layout.startswith("packed:"):
                 argument: Argument | None = self._packed(arg, layout.removeprefix("packed:"), free)
+            elif layout == "stored":
+                argument = self._stored(arg)
             else:
                 argument = self._as_layout(arg, layout)
             if argument is not None:
-                return layout.split(":")[0], argument
+                return "dense" if layout == "stored" else layout.split(":")[0], argument
         layout = next(form for form in layouts if form in ("dense", "rows", "strided"))
         copy = views.dense(self._copy(arg, f"the kernel wants it {layout}"))
         self.places[id(arg)] = copy
@@ -471,6 +480,13 @@ class _Planner:
         only where the unit holds it anyway."""
         order = packed_order(arg, function, self.facts, self.tables.stored)
         if order is None or (free and order not in self.tables.wanted):
+            return None
+        return PointerArgument(views.dense(self.tables.weight(order, arg.type.dims)))
+
+    def _stored(self, arg: Node) -> PointerArgument | None:
+        """A whole parameter, in the half float that the checkpoint has it in."""
+        order = stored_order(arg, self.tables.stored) if arg.op is Op.PARAM else None
+        if order is None:
             return None
         return PointerArgument(views.dense(self.tables.weight(order, arg.type.dims)))
 

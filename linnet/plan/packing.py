@@ -27,6 +27,16 @@ def dense_order(param: Node) -> WeightOrder:
     return WeightOrder(param.attrs.name, param.type.dtype, "dense", (), size)
 
 
+def stored_order(param: Node, stored: Mapping[str, str]) -> WeightOrder | None:
+    """A parameter in the half float that the checkpoint has it in; None if it has another."""
+    full = dense_order(param)
+    dtype = stored.get(full.path)
+    if dtype is None:
+        return None
+    size = full.size // ITEM_SIZES[full.dtype] * ITEM_SIZES[dtype]
+    return WeightOrder(full.path, dtype, "dense", (), size)
+
+
 def packed_order(
     arg: Node, function: str, facts: Facts, stored: Mapping[str, str]
 ) -> WeightOrder | None:

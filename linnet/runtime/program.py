@@ -117,14 +117,15 @@ class Program:
         self._state_addresses = [held.address for held in self._states.values()]
         self._fresh = True  # no state has been written yet
 
-    def _place(self, machine: Machine, source: WeightSource) -> dict[str, int]:
-        """The addresses of the weights that are used as they are, by tensor name."""
-        placed: dict[str, int] = {}
+    def _place(self, machine: Machine, source: WeightSource) -> dict[tuple[str, str], int]:
+        """The addresses of the weights that are used as they are, by tensor name and dtype."""
+        placed: dict[tuple[str, str], int] = {}
         for weight in self.artifact.weights:
             name = self.binding.names[weight.path]
-            if weight.layout == DENSE and name not in placed:
+            if weight.layout == DENSE and (name, weight.dtype) not in placed:
                 dtype, stored = source.tensors[name].dtype, source.array(name)
-                placed[name] = machine.place(_declared(weight, dtype, stored))
+                place = machine.place(_declared(weight, dtype, stored))
+                placed[name, weight.dtype] = place
                 source.release(name)
         return placed
 
@@ -132,7 +133,7 @@ class Program:
         """The addresses of all weights, in the order of the artifact."""
         rest = iter(packed)
         return [
-            self._dense[self.binding.names[w.path]] if w.layout == DENSE else next(rest)
+            self._dense[self.binding.names[w.path], w.dtype] if w.layout == DENSE else next(rest)
             for w in self.artifact.weights
         ]
 

@@ -202,13 +202,15 @@ NORM_PLAIN = Kernel(
     NORM.generics,
     (*NORM.operands[:2], Operand("bias", "float", 1, "absent"), NORM.operands[3]),
 )
-EMBEDDING, EMBEDDING_PACKED = (
+EMBEDDINGS = tuple(
     Kernel(
         "embedding/embedding",
         ("S", "Vocab", "H"),
-        (Operand("ids", "int32_t", 1), Operand("table", "float", 2, form)),
+        (Operand("ids", "int32_t", 1), Operand("table", ctype, 2, form, half)),
+        suffix=f"_{half}" if ctype == "uint16_t" else "",
     )
     for form in ("dense", "packed")
+    for ctype, half in (("float", ""), ("uint16_t", "bf16"), ("uint16_t", "f16"))
 )
 
 
@@ -358,10 +360,14 @@ def rope_trials() -> Iterator[Trial]:
 def embedding_trials() -> Iterator[Trial]:
     table = normal(67, 5)
     ids = np.array([0, 66, 3, 3, -1, 67, 2**31 - 1, -(2**31), 64] * 5, np.int32)
-    want = table[np.clip(ids, 0, 66)]
-    for kernel, stored in ((EMBEDDING, table), (EMBEDDING_PACKED, panels(table))):
+    for kernel in EMBEDDINGS:
+        operand = kernel.operands[1]
+        held = table if operand.ctype == "float" else rounded(table, operand.half)
+        stored = panels(held) if operand.form == "packed" else held
+        if operand.ctype != "float":
+            stored = halved(stored, operand.half)
         case = Case(kernel, [ids.size, 67, 5], [ids, stored, empty(ids.size, 5)])
-        yield Trial(case, near(kernel, want, 0.0))
+        yield Trial(case, near(kernel, held[np.clip(ids, 0, 66)], 0.0))
 
 
 # --- attention ----------------------------------------------------------------------------
@@ -558,8 +564,7 @@ KERNELS = (
     RMS_NORM,
     ROPE,
     ROPE_ROWS,
-    EMBEDDING,
-    EMBEDDING_PACKED,
+    *EMBEDDINGS,
     *ATTENTION,
     *WRITES,
 )
