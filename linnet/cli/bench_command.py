@@ -100,13 +100,13 @@ def bench(
     from linnet.bench import report
     from linnet.bench.measure import Request
     from linnet.bench.measure import bench as run
-    from linnet.cli.subject import find_model
+    from linnet.cli.subject import find_model, place_of
 
     card = find_model(model)
     with usage():
         request = Request(
             card.file,
-            checkpoint=checkpoint,
+            checkpoint=place_of(card, checkpoint),
             threads=threads,
             rounds=rounds if rounds is not None else 1 if quick else 5,
             quick=quick,

@@ -76,7 +76,9 @@ def embed(
 
     most = BATCH_TOKENS if batch_tokens is None else batch_tokens
     _check(most, threads, npy, as_json)
-    card = card_for("embedding", model, hint="the model comes first, then the texts")
+    card = card_for(
+        "embedding", model, hint="the model comes first, then the texts", offline=offline
+    )
     asked = _texts(texts, file)
     with load(console, card, checkpoint, target, numerics, threads, offline) as loaded:
         begin = time.perf_counter()

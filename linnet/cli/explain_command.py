@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -88,7 +89,7 @@ def explain(
     position: int | None,
     limits: bool,
     each: bool,
-    checkpoint: str | None,
+    checkpoint: str | Path | None,
     offline: bool,
     target: str,
     numerics: str,
@@ -114,6 +115,8 @@ def explain(
     given = assignments(generics, "--generic")
     values = assignments(constants, "--constant")
     asked = _Asked(assignments(sizes, "--size"), position, limits, each, as_json, threads)
+    if subject.card is not None and not (entries or bind or root):
+        checkpoint = checkpoint or subject.card.checkpoint
     if checkpoint is None:
         request = dataclasses.replace(
             subject.request(given, constants=values, root=root),
@@ -194,7 +197,7 @@ def _machine(console: Console, threads: int | None) -> Machine:
 
 
 def _for_checkpoint(
-    card: Any, checkpoint: str, given: Mapping[str, Any], constants: Mapping[str, Any]
+    card: Any, checkpoint: str | Path, given: Mapping[str, Any], constants: Mapping[str, Any]
 ) -> Request:
     """What is compiled for the weights of a checkpoint."""
     from linnet.bench.subject import Subject

@@ -98,7 +98,7 @@ def generate(
     """
     parameters = _parameters(sampling, max_tokens, stop, ignore_eos)
     _check(parameters, threads)
-    card = card_for("text-generation", model, hint="a prompt is given by --prompt")
+    card = card_for("text-generation", model, hint="a prompt is given by --prompt", offline=offline)
     text = _prompt(prompt, file)
     with load(console, card, checkpoint, target, numerics, threads, offline) as loaded:
         stream = loaded.stream(text, **parameters)

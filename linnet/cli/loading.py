@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from linnet.nest.model import Model
 
 
-def card_for(task: str, model: str | None, hint: str) -> Card:
+def card_for(task: str, model: str | None, hint: str, *, offline: bool = False) -> Card:
     """The card of a model, or of the one that came with the installation. `hint` says how texts
     are given, for those who gave one in place of a name.
 
@@ -22,9 +22,9 @@ def card_for(task: str, model: str | None, hint: str) -> Card:
     from linnet.nest import tasks
 
     if model is None:
-        return default_model()
+        return default_model(task)
     try:
-        card = find_model(model)
+        card = find_model(model, offline=offline)
     except UnknownModelError as error:
         if " " in model.strip():
             raise UnknownModelError(error.message, help=hint) from None
@@ -45,14 +45,14 @@ def load(
     """Load a model, and say so while it takes time. Raises as `nest.load`."""
     from linnet import nest
     from linnet.cli.progress import no_download_bars, watched
-    from linnet.cli.subject import has_own_weights
+    from linnet.cli.subject import place_of
 
-    if console.quiet and checkpoint is None and not has_own_weights(card):
+    if console.quiet and checkpoint is None and not card.has_own_weights:
         no_download_bars()
     with watched(console, f"loading {card.name}"):
         return nest.load(
             card.file,
-            checkpoint=checkpoint,
+            checkpoint=place_of(card, checkpoint, offline=offline),
             target=target,
             numerics=numerics,
             threads=threads,

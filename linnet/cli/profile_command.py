@@ -96,7 +96,7 @@ def profile(
     imported, read, checked and packed, and how much memory that takes.
     """
     from linnet.bench import profile as module
-    from linnet.cli.subject import find
+    from linnet.cli.subject import find, place_of
 
     subject = find(model)
     if loops:
@@ -117,6 +117,7 @@ def profile(
             f"`linnet profile {model} --loops` the inner loops; a folder with a card, or a name of "
             "the zoo, can be timed",
         )
+    checkpoint = place_of(card, checkpoint)
     if is_start:
         _show_start(console, card.file, checkpoint, threads, as_json)
         return

@@ -1,7 +1,7 @@
 """What a command is about: MODEL_OR_FILE, as the driver's request.
 
-A `.linnet` file stands for itself. Anything else is a model: a name of the zoo, `nest/<name>`
-for the same from anywhere, or a folder with a card. Nothing is compiled here.
+A `.linnet` file stands for itself. Anything else is a model, as `nest.registry` finds it: a name
+of the zoo, a folder with a card, or a checkpoint. Nothing is compiled here.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linnet import driver
-from linnet.errors import UnknownModelError, UsageError
+from linnet.errors import UsageError
 from linnet.nest import registry
 from linnet.nest.card import CARD_FILE, Card, Constant, Generic
 from linnet.nest.request import known_generics, request_for
 
 if TYPE_CHECKING:
-    from linnet.nest.resolve import Checkpoint
     from linnet.nest.settings import Settings
 
 SOURCE_SUFFIX = ".linnet"
@@ -67,22 +66,27 @@ def find(what: str) -> Subject:
     return Subject(card.source.path, card)
 
 
-def find_model(what: str) -> Card:
-    """The card of a model. Raises UnknownModelError or CardError."""
-    try:
-        return registry.find(what)
-    except UnknownModelError:
-        folder, _, name = what.strip("/").rpartition("/")
-        if folder == "nest" and name in registry.names() and not os.path.exists(what):
-            return registry.find(name)
-        raise
+def find_model(what: str, *, offline: bool = False) -> Card:
+    """The card of a model. Raises UnknownModelError or CardError, and what a checkpoint of no
+    known family gives."""
+    return registry.find(what, offline=offline)
 
 
-def default_model() -> Card:
-    """The entry that writes text and whose weights came with the installation; the first by
-    name. Raises UsageError when there is none."""
+def place_of(card: Card, checkpoint: str | None, *, offline: bool = False) -> str | None:
+    """The checkpoint to load a card's model from: the one asked for, else the one for which the
+    card was chosen, downloaded if need be; None for the entry's own."""
+    from linnet.nest.resolve import resolve
+
+    if checkpoint is not None or (card.checkpoint is None and card.weights.files):
+        return checkpoint
+    return str(resolve(card, offline=offline).weights)
+
+
+def default_model(task: str = "text-generation") -> Card:
+    """The entry with this task whose weights came with the installation; the first by name.
+    Raises UsageError when there is none."""
     for card in readable_cards():
-        if card.text is not None and has_own_weights(card):
+        if card.about.task == task and card.has_own_weights:
             return card
     raise UsageError(
         "no model came with this installation", help="name one; `linnet nest list` shows all"
@@ -91,20 +95,12 @@ def default_model() -> Card:
 
 def readable_cards() -> list[Card]:
     """The cards of the zoo, without those that are malformed (`linnet nest check` names them)."""
-    from linnet.errors import CardError
-
-    found = []
-    for name in registry.names():
-        try:
-            found.append(registry.find(name))
-        except CardError:
-            continue
-    return found
+    return registry.readable()
 
 
 def has_own_weights(card: Card) -> bool:
     """Whether the weights lie in the entry's own folder."""
-    return all((card.folder / name).is_file() for name in card.weights.files)
+    return card.has_own_weights
 
 
 def _settings(
@@ -114,17 +110,9 @@ def _settings(
     checkpoint: str | None,
 ) -> Settings:
     from linnet.nest.config import Config, load_config
+    from linnet.nest.resolve import known_config
     from linnet.nest.settings import resolve_settings
 
-    files = _files(card, checkpoint)
-    config = load_config(files.config) if files and files.config else Config({})
+    file = known_config(card, checkpoint)
+    config = Config({}) if file is None else load_config(file)
     return resolve_settings(card, config, given, constants, known_generics(card, given))
-
-
-def _files(card: Card, checkpoint: str | None) -> Checkpoint | None:
-    """The checkpoint asked for, or the one in the entry's own folder: no network, no cache."""
-    from linnet.nest.resolve import resolve
-
-    if checkpoint is None and not has_own_weights(card):
-        return None
-    return resolve(card, checkpoint, offline=True)

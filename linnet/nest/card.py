@@ -231,7 +231,9 @@ class Image:
 
 @dataclass(frozen=True)
 class Card:
-    """A whole card. `file` is the nest.toml it came from."""
+    """A whole card. `file` is the nest.toml it came from. `checkpoint` is the folder or file for
+    which it was chosen, if it was (`nest.families`); in a card for a repository that was,
+    `weights.files` is empty: they are as the repository has them."""
 
     file: Path
     about: About
@@ -247,6 +249,7 @@ class Card:
     text: Text | None
     image: Image | None
     samples_not_run: str | None = None
+    checkpoint: Path | None = None
 
     @property
     def name(self) -> str:
@@ -255,6 +258,13 @@ class Card:
     @property
     def folder(self) -> Path:
         return self.file.parent
+
+    @property
+    def has_own_weights(self) -> bool:
+        """Whether the weights lie in the entry's own folder, and are those that are meant."""
+        names = self.weights.files
+        there = bool(names) and all((self.folder / name).is_file() for name in names)
+        return there and self.checkpoint is None
 
     @property
     def known_generics(self) -> tuple[str, ...]:
@@ -282,7 +292,9 @@ class Card:
         return f"{self.name}\n{body}"
 
     def _weights_line(self) -> str:
-        if all((self.folder / name).is_file() for name in self.weights.files):
+        if self.checkpoint is not None:
+            return f"at {self.checkpoint}"
+        if self.has_own_weights:
             return f"in {self.folder}"
         if self.weights.repo is None:
             return "none published: give a checkpoint"

@@ -46,8 +46,10 @@ def load(
     threads: int | None = None,
     offline: bool = False,
     constants: Mapping[str, Constant] | None = None,
+    revision: str | None = None,
 ) -> Model:
-    """Load a model: a zoo entry by name, or a folder with a card.
+    """Load a model: a zoo entry by name, a folder with a card, or a checkpoint of a family that
+    the zoo has, by its folder or as a repository of the hub, "owner/name".
 
     checkpoint: a folder or safetensors file to take in place of the published weights.
     generics: values for generics of the root block, over those of config.json and the card.
@@ -56,12 +58,15 @@ def load(
     offline: make no request; files must be on this machine.
     constants: values for public constants of the source, over those of config.json and the card:
     numbers, booleans, and variants of an enum by name.
+    revision: a commit, branch or tag of the repository; also as "owner/name@revision".
 
     Raises LinnetError and its kinds for everything that can be wrong with these and with the
     files they lead to.
     """
     _check_arguments(generics, constants, target, numerics, threads, offline)
-    card = registry.find(name)
+    if revision is not None and (not isinstance(revision, str) or not revision):
+        raise UsageError(f"revision = {revision!r}: it must be a commit, a branch or a tag")
+    card = registry.find(name, revision=revision, offline=offline)
     files = resolve(card, checkpoint, offline=offline)
     config = Config({}) if files.config is None else load_config(files.config)
     generation = None if files.generation is None else load_config(files.generation)

@@ -9,16 +9,21 @@ no request is made while the cache has them. Files are found here, never opened.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from linnet.errors import CheckpointError, UsageError
 from linnet.nest.card import Card
+from linnet.nest.hub import Repository
 
 CONFIG_FILE = "config.json"
 GENERATION_FILE = "generation_config.json"
+PREPROCESSOR_FILE = "preprocessor_config.json"
+SINGLE_FILE = "model.safetensors"
 INDEX_FILE = "model.safetensors.index.json"
 # Either of these sets is a whole tokenizer.
 TOKENIZER_SETS = (("tokenizer.json",), ("vocab.json", "merges.txt"))
@@ -44,10 +49,11 @@ def resolve(
     Raises CheckpointError when there is nothing at the path, or when the weights are in none of
     the places and cannot be fetched; the message says what is missing and where it was sought.
     """
-    if checkpoint is not None:
-        return _explicit(card, checkpoint)
+    chosen = card.checkpoint if checkpoint is None else checkpoint
+    if chosen is not None:
+        return _explicit(card, chosen)
     names = card.weights.files
-    if all((card.folder / name).is_file() for name in names):
+    if card.has_own_weights:
         return _in_folder(card, card.folder, names, "the entry's own folder")
     if card.weights.repo is None:
         lost = ", ".join(name for name in names if not (card.folder / name).is_file())
@@ -55,7 +61,19 @@ def resolve(
             f"{card.name} names no repository, and {card.folder} lacks {lost}",
             help="give the folder of a checkpoint: checkpoint=... or --checkpoint",
         )
-    return _Hub(card, offline).resolve()
+    return _from_hub(card, offline)
+
+
+def known_config(card: Card, checkpoint: str | os.PathLike[str] | None = None) -> Path | None:
+    """The config.json of what `resolve` would find, as far as that is known without looking for
+    weights: beside the checkpoint, in the entry's own folder, or in a repository for which the
+    card was chosen. None where the card's own values stand."""
+    if checkpoint is not None or card.checkpoint is not None or card.has_own_weights:
+        return resolve(card, checkpoint, offline=True).config
+    repo, revision = card.weights.repo, card.weights.revision
+    if card.weights.files or repo is None or revision is None:
+        return None
+    return Repository(repo, revision, True, "").cached(CONFIG_FILE)
 
 
 def _explicit(card: Card, checkpoint: str | os.PathLike[str]) -> Checkpoint:
@@ -100,108 +118,75 @@ def _if_there(path: Path) -> Path | None:
     return path if os.path.lexists(path) else None
 
 
-class _Hub:
-    """Looks into the Hugging Face cache, and fetches what it lacks."""
+def _from_hub(card: Card, offline: bool) -> Checkpoint:
+    """The checkpoint of the repository that the card names."""
+    weights = card.weights
+    assert weights.repo is not None
+    assert weights.revision is not None
+    title, here = f"the weights of {card.name}", [str(card.folder)] if weights.files else []
+    hub = Repository(weights.repo, weights.revision, offline, title, here)
+    config = hub.cached(CONFIG_FILE)
+    known = bool(config) and _cached_weights(hub, weights.files) is not None
+    if not known and hub.why_offline is None:
+        # Before the weights: a start that finds those asks for nothing more.
+        hub.pin(hub.get([CONFIG_FILE])[CONFIG_FILE])
+        _fetch_beside(hub, card)
+    names = weights.files or _published(hub)
+    found = hub.get([CONFIG_FILE, *_with_index(names)])
+    origin = f"the Hugging Face cache {hub.cache}" if known else f"downloaded from {hub.repo}"
+    return _in_folder(card, found[CONFIG_FILE].parent, names, origin)
 
-    def __init__(self, card: Card, offline: bool) -> None:
-        assert card.weights.repo is not None
-        assert card.weights.revision is not None
-        self.card = card
-        self.repo = card.weights.repo
-        self.revision = card.weights.revision
-        self.why_offline = _why_offline(offline)
-        # Imported here: it takes longer than the rest of a warm start, and it reads the
-        # HF_ variables at that moment.
-        from huggingface_hub import constants
 
-        self.cache = Path(constants.HF_HUB_CACHE)
+def _with_index(names: tuple[str, ...]) -> list[str]:
+    return [INDEX_FILE, *names] if len(names) > 1 and INDEX_FILE not in names else list(names)
 
-    def resolve(self) -> Checkpoint:
-        needed = self._needed()
-        found = {name: path for name in needed if (path := self._cached(name)) is not None}
-        missing = [name for name in needed if name not in found]
-        origin = f"the Hugging Face cache {self.cache}"
-        if missing:
-            if self.why_offline is not None:
-                raise self._missing(missing, f"the network is not used: {self.why_offline}")
-            found.update({name: self._fetch(name, missing) for name in missing})
-            origin = f"downloaded from {self.repo}"
-        folder = found[CONFIG_FILE].parent
-        if self.card.text and not find_tokenizer_files((folder, self.card.folder)):
-            self._fetch_tokenizer()
-        return _in_folder(self.card, folder, self.card.weights.files, origin)
 
-    def _needed(self) -> list[str]:
-        names = [CONFIG_FILE, *self.card.weights.files]
-        if len(self.card.weights.files) > 1 and INDEX_FILE not in names:
-            names.insert(1, INDEX_FILE)
+def _cached_weights(hub: Repository, listed: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The names of the weight files if the cache has them all; `listed` if the card knows them."""
+    names = listed or (SINGLE_FILE,)
+    if all(hub.cached(name) for name in _with_index(names)):
         return names
-
-    def _snapshot(self, name: str) -> Path:
-        folder = "models--" + self.repo.replace("/", "--")
-        return self.cache / folder / "snapshots" / self.revision / name
-
-    def _cached(self, name: str) -> Path | None:
-        from huggingface_hub import try_to_load_from_cache
-
-        found = try_to_load_from_cache(
-            self.repo, name, cache_dir=self.cache, revision=self.revision
-        )
-        return Path(found) if isinstance(found, str) else None
-
-    def _fetch(self, name: str, missing: list[str]) -> Path:
-        from huggingface_hub import hf_hub_download
-
-        try:
-            return Path(
-                hf_hub_download(self.repo, name, revision=self.revision, cache_dir=self.cache)
-            )
-        # Whatever goes wrong inside, from name resolution to a full disk, is one outcome for
-        # the user, and the library's own hierarchy changes between its releases.
-        except Exception as error:
-            raise self._missing(missing, f"the download failed: {_first_line(error)}") from error
-
-    def _fetch_tokenizer(self) -> None:
-        """Fetch the first tokenizer the repository has. None at all is no error here: ids are
-        still good prompts, and a text prompt then says what is missing."""
-        if self.why_offline is not None:
-            return
-        for names in TOKENIZER_SETS:
-            try:
-                for name in names:
-                    self._fetch(name, [name])
-            except CheckpointError:
-                continue
-            return
-
-    def _missing(self, names: list[str], reason: str) -> CheckpointError:
-        broken = [name for name in names if self._snapshot(name).is_symlink()]
-        lines = [
-            f"the weights of {self.card.name} are not on this machine; {reason}",
-            f"  repository  {self.repo} at {self.revision}",
-            f"  missing     {', '.join(names)}",
-            f"  looked in   {self.card.folder}",
-            f"              {self.cache} (set by HF_HUB_CACHE or HF_HOME)",
-        ]
-        if broken:
-            lines.append(f"  broken      {', '.join(broken)}: a link in the cache leads nowhere")
-        command = f"hf download {self.repo} --revision {self.revision} {' '.join(names)}"
-        return CheckpointError(
-            "\n".join(lines),
-            help=f"with a network and without HF_HUB_OFFLINE, load it once or run `{command}`; "
-            "or give a folder that has the files: checkpoint=...",
-        )
+    index = None if listed else hub.cached(INDEX_FILE)
+    if index is None:
+        return None
+    shards = shards_of(index)
+    return shards if all(hub.cached(name) for name in shards) else None
 
 
-def _why_offline(asked: bool) -> str | None:
-    if asked:
-        return "offline was asked for"
-    for variable in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
-        if os.environ.get(variable, "").upper() in ("1", "ON", "YES", "TRUE"):
-            return f"{variable}={os.environ[variable]}"
-    return None
+def _published(hub: Repository) -> tuple[str, ...]:
+    """The weight files of a repository of which no card says them: one file, or shards by their
+    index."""
+    index = hub.cached(INDEX_FILE)
+    if index is None:
+        if hub.get_if_any([SINGLE_FILE]):
+            return (SINGLE_FILE,)
+        if hub.why_offline is not None:
+            hub.get([SINGLE_FILE])
+        index = hub.fetch(INDEX_FILE, [SINGLE_FILE, INDEX_FILE])
+    return shards_of(index)
 
 
-def _first_line(error: Exception) -> str:
-    text = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
+def shards_of(index: Path) -> tuple[str, ...]:
+    """The files that an index of shards names, sorted. Raises CheckpointError for a damaged one."""
+    try:
+        names = set(json.loads(index.read_bytes())["weight_map"].values())
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+        raise CheckpointError(
+            f"{index} is no index of shards: {error}", help="download the file again"
+        ) from error
+    if not all(isinstance(n, str) and re.fullmatch(r"[\w.-]+", n) and n[0] != "." for n in names):
+        raise CheckpointError(f"{index} names files outside of its folder")
+    return tuple(sorted(names))
+
+
+def _fetch_beside(hub: Repository, card: Card) -> None:
+    """Fetch what lies beside the weights, as far as the repository has it: the first tokenizer,
+    the ids that end a text, the preparation of pictures. None of it is an error where it is
+    missing: whoever needs it says so."""
+    if card.text:
+        # A repository that the card does not name may well have another one.
+        if not (card.weights.files and find_tokenizer_files((card.folder,))):
+            any(hub.get_if_any(names) for names in TOKENIZER_SETS)
+        hub.get_if_any([GENERATION_FILE])
+    if card.image:
+        hub.get_if_any([PREPROCESSOR_FILE])

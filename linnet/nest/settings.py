@@ -60,8 +60,8 @@ def resolve_settings(
     """Check `config` against `card` and return the values of generics and constants.
 
     The value of each is the first there is of: the caller's `generics` and `constants`, the
-    config's key, the default the card gives for that key, and without a config.json the card's
-    `[generics]` and `[constants]`. A constant for which there is none keeps its value in the
+    config's key, without a config.json the card's `[generics]` and `[constants]`, and the default
+    the card gives for that key. A constant for which there is none keeps its value in the
     source. `known` are the generics of the program's root block, to check the names in `generics`;
     without it the card's are taken. Names and types of constants are the compiler's to check.
 
@@ -75,14 +75,25 @@ def resolve_settings(
     _check_expected(card, config, sizes, problems)
     _check_plain(card, config, problems)
     if problems:
-        where = config.file if config.file is not None else "the configuration"
-        listed = "".join(f"\n  {problem}" for problem in problems)
-        raise ConfigError(
-            f"{where} does not fit {card.name}:{listed}",
-            help=f"{card.name} computes only what its card describes; "
-            "choose the entry that belongs to this checkpoint",
-        )
+        raise _misfit(card, config, problems)
     return Settings(sizes, settled, _origins(card, config, settled, constants or {}))
+
+
+def _misfit(card: Card, config: Config, problems: list[str]) -> ConfigError:
+    """The refusal, with the entry that would fit if it is another family's checkpoint."""
+    from linnet.nest import families, registry
+
+    where = config.file if config.file is not None else "the configuration"
+    listed = "".join(f"\n  {problem}" for problem in problems)
+    kind, known = config.values.get(families.MODEL_TYPE), families.model_types(card)
+    other = None
+    if known and kind not in known:
+        other = families.entry_that_fits(config, registry.readable())
+    choose = f"`{other}` is the entry for" if other else "choose the entry that belongs to"
+    return ConfigError(
+        f"{where} does not fit {card.name}:{listed}",
+        help=f"{card.name} computes only what its card describes; {choose} this checkpoint",
+    )
 
 
 def _origins(
@@ -118,6 +129,8 @@ def _from_config(
             if not wrong:
                 value = found.value
                 result[name] = value if source.most is None else min(value, source.most)
+        elif config.file is None and name in card.generics:
+            continue
         elif source.default is not None:
             wrong = None
             waiting[name] = _Pending(source.default)
@@ -161,7 +174,7 @@ def _constants(
     """The constants that do not keep their value in the source."""
     result: dict[str, Constant] = dict(card.constants)
     for name, source in card.config_constants.items():
-        if name in given:
+        if name in given or (config.file is None and name in card.constants):
             continue
         found = source.key.look_up(config.values)
         value = source.default if found.value is None else found.value

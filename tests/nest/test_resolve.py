@@ -144,8 +144,9 @@ def test_a_download_asks_for_named_files_at_the_revision(
     monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
     fill(snapshot(cache), ("config.json",))
     found = resolve(hub_card)
+    # Small files first: a start that finds the weights asks for nothing more.
     assert [name for _, name, _ in asked] == [
-        "model.safetensors", "tokenizer.json", "vocab.json", "merges.txt"
+        "tokenizer.json", "vocab.json", "merges.txt", "generation_config.json", "model.safetensors"
     ]  # fmt: skip
     assert {(repo, revision) for repo, _, revision in asked} == {("owner/tiny", REVISION)}
     assert set(found.tokenizer) == {"vocab.json", "merges.txt"}
