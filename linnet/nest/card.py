@@ -59,6 +59,7 @@ All that the product knows about a model family stands here. A full card:
     H = "n_embd"                           # absent from a config.json that is there: refused
     MaxSeq = { key = "n_ctx", default = "MaxPositions" }         # absent or null: the default
     Cache = { key = "n_ctx", most = 4096 }                       # this, but no more than that
+    Classes = { key = "id2label", count = true, default = 2 }    # of an object: its length
     Rotary = { key = "rotary_pct", of = "H / Heads", default = "H / Heads" }     # a share of this
 
     [config.constants]                     # constants whose value config.json gives
@@ -187,12 +188,14 @@ class Expectation:
 @dataclass(frozen=True)
 class ConfigSource:
     """The key of config.json that gives a generic its value, and what stands in for it. With
-    `of` the key holds a share of what that comes to; of more than `most`, that is taken."""
+    `of` the key holds a share of what that comes to; of more than `most`, that is taken;
+    with `count` an object or a list counts by its length."""
 
     key: KeyPath
     default: Formula | None = None
     of: Formula | None = None
     most: int | None = None
+    count: bool = False
 
 
 @dataclass(frozen=True)

@@ -207,6 +207,7 @@ def _build_source(value: Any) -> ConfigSource:
         _build_formula(table, "default"),
         _build_formula(table, "of"),
         table.get("most"),
+        bool(table.get("count")),
     )
 
 

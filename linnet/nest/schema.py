@@ -202,6 +202,7 @@ _CONFIG_SOURCE = {
     "default": Key(_formula),
     "of": Key(_formula),
     "most": Key(_count),
+    "count": Key(_flag),
 }
 
 

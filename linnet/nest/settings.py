@@ -120,6 +120,8 @@ def _from_config(
         if name in overrides:
             continue
         found = source.key.look_up(config.values)
+        if source.count and isinstance(found.value, dict | list):
+            found = replace(found, value=len(found.value))
         if found.value is not None and source.of is not None:
             wrong = _share_problem(found.value)
             if not wrong:

@@ -46,6 +46,7 @@ window = { any_of = [], null = true, when = { use_window = [true, "absent"] }, n
 [config.generics]
 HeadDim = { key = "head_dim", default = "H / Heads", most = 32 }
 Rotary = { key = "rope.share | share", of = "HeadDim", default = "HeadDim" }
+Classes = { key = "names | classes", count = true, default = 2 }
 
 [config.constants]
 EPSILON = { key = "norm.eps | eps", default = 1e-6 }
@@ -64,6 +65,27 @@ def card(tmp_path: Path) -> Card:
 
 def settings(card: Card, values: dict[str, Any], **constants: Any) -> Settings:
     return resolve_settings(card, Config(values, FILE), {}, constants)
+
+
+@pytest.mark.parametrize(
+    ("values", "classes"),
+    [
+        ({"names": {"0": "cat", "1": "dog", "2": "tree"}}, 3),
+        ({"names": ["cat"], "classes": 5}, 1),
+        ({"names": {}}, 0),
+        ({"names": None, "classes": 5}, 5),
+        ({}, 2),
+    ],
+)
+def test_an_object_counts_by_its_length_where_the_card_says_so(
+    card: Card, values: dict[str, Any], classes: int
+) -> None:
+    assert settings(card, values).generics["Classes"] == classes
+
+
+def test_only_an_object_or_a_list_counts_by_its_length(card: Card) -> None:
+    assert 'names = "cat", expected an integer' in refusal(card, {"names": "cat"})
+    assert "head_dim = [8, 8], expected an integer" in refusal(card, {"head_dim": [8, 8]})
 
 
 def refusal(card: Card, values: dict[str, Any]) -> str:
@@ -97,7 +119,7 @@ def test_what_is_no_path(text: str) -> None:
 
 def test_nothing_in_the_config_gives_the_defaults(card: Card) -> None:
     got = settings(card, {})
-    assert got.generics == {"H": 64, "Heads": 4, "HeadDim": 16, "Rotary": 16}
+    assert got.generics == {"H": 64, "Heads": 4, "HeadDim": 16, "Rotary": 16, "Classes": 2}
     assert got.constants == {
         "EPSILON": 1e-6, "LIMIT": 7, "PARALLEL": True, "ROPE": "Plain", "POWER": "Square"
     }  # fmt: skip
