@@ -280,6 +280,53 @@ def reference(
             console.line(f"{word:<9}  {text}")
 
 
+@nest.command("diagram", context_settings=HELP)
+@click.argument("name")
+@click.option("--entry", metavar="NAME", help="The entry to draw; the card's unless given.")
+@click.option("-o", "--output", metavar="FILE", help="Write this file and not stdout.")
+@common
+@click.pass_obj
+def diagram(console: Console, name: str, entry: str | None, output: str | None) -> None:
+    """Draw an entry of NAME as SVG: its blocks, parameters, and the values between them."""
+    from linnet.cli.subject import find_model
+    from linnet.nest.road.drawn import drawing
+
+    text = drawing(find_model(name), entry)
+    if output is None:
+        console.out(text)
+        return
+    Path(output).expanduser().write_text(text, encoding="utf-8")
+    console.note(f"wrote {output}")
+
+
+@nest.command("index", context_settings=HELP)
+@click.argument("names", metavar="[NAME...]", nargs=-1)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FOLDER",
+    default="zoo",
+    show_default=True,
+    help="The folder to write, made if it is not there.",
+)
+@common
+@click.pass_obj
+def index(console: Console, names: tuple[str, ...], output: str) -> None:
+    """Write the zoo as pages to browse: one of all entries, and one of each. All without NAME.
+
+    The pages need no network and no server. Files of the same names are written over.
+    """
+    from linnet.cli.subject import find_model
+    from linnet.nest import registry
+    from linnet.nest.road.pages import write_pages
+
+    cards = [find_model(name) for name in names or registry.names()]
+    folder = Path(output).expanduser()
+    with console.progress("writing pages"):
+        written = write_pages(cards, folder)
+    console.note(f"wrote {counted(len(written), 'page')}: {folder / 'index.html'}")
+
+
 @nest.command("samples", context_settings=HELP)
 @click.argument("names", metavar="[NAME...]", nargs=-1)
 @click.option(
