@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from linnet.compare.arrays import Difference
-from linnet.compare.locate import Finding
+from linnet.compare.locate import Finding, Place, place_of
 from linnet.compare.run import Result
-from linnet.compare.verdicts import UNSEEN, State
+from linnet.compare.verdicts import State, Verdict
 from linnet.ir.node import Origin
 
 AFTER = 6
@@ -22,7 +23,7 @@ def text(result: Result, *, everything: bool = False) -> list[str]:
     if result.tokens:
         lines.append("tokens " + ",".join(map(str, result.tokens)))
     lines += ["", *_table(result, everything), ""]
-    states = [result.verdicts.get(k, UNSEEN).state for k in result.trace.order]
+    states = [result.verdicts.state(k) for k in result.trace.order]
     if result.finding is None:
         equal = states.count(State.EQUAL)
         lines.append(f"all {equal} values that could be compared agree, of {len(states)}")
@@ -41,7 +42,7 @@ def _table(result: Result, everything: bool) -> list[str]:
         if since is not None and since >= AFTER and not everything:
             left += 1
             continue
-        verdict = result.verdicts.get(position, UNSEEN)
+        verdict = result.verdicts[position]
         if verdict.state is State.UNSEEN and position not in trace.on_inputs:
             continue  # a constant: nobody passes those by
         difference = verdict.difference
@@ -72,13 +73,12 @@ def _columns(rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def _finding(result: Result, finding: Finding) -> Iterator[str]:
-    trace = result.trace
-    verdict = result.verdicts[finding.differs]
+    trace, verdict = result.trace, finding.verdict
     assert verdict.difference is not None
     against = f" from {verdict.against}" if verdict.against else ""
-    yield f"first difference: {trace.label(finding.differs)}{against}"
+    yield f"first difference: {finding.what}{against}"
     yield f"  {_worst(verdict.difference)}"
-    yield f"look at: {trace.label(finding.suspect)}  {_full(trace.origin(finding.suspect))}"
+    yield f"look at: {finding.place.label}  {_full(finding.place.origin)}"
     for position in finding.equal:
         yield f"  came in equal: {_taken(result, finding, position)}"
     for position in finding.unknown:
@@ -96,7 +96,7 @@ def _taken(result: Result, finding: Finding, position: int) -> str:
     words = f"{role} = " if role else ""
     words += f"{array.item():.7g}" if array.ndim == 0 else trace.label(position)
     where = _place(trace.origin(position))
-    against = result.verdicts.get(position, UNSEEN).against
+    against = result.verdicts[position].against
     facts = [where, f"is {against}" if against else ""]
     return f"{words}  ({', '.join(fact for fact in facts if fact)})"
 
@@ -128,42 +128,56 @@ def document(result: Result) -> dict[str, Any]:
         "agree": finding is None,
         "modules": {path: list(found) for path, found in result.modules.items()},
         "values": [_value(result, position) for position in trace.order],
-        "finding": None
-        if finding is None
-        else {
-            "differs": _named(result, finding.differs),
-            "look_at": _named(result, finding.suspect),
-            "came_in_equal": [_named(result, k) for k in finding.equal],
-            "came_in_not_compared": [_named(result, k) for k in finding.unknown],
-            "also_not_found": [_named(result, k) for k in finding.others],
-        },
+        "finding": None if finding is None else _found(result, finding),
+    }
+
+
+def _found(result: Result, finding: Finding) -> dict[str, Any]:
+    return {
+        "differs": {"what": finding.what, **_judged(finding.verdict)},
+        "look_at": _shown(finding.place),
+        "came_in_equal": [_named(result, k) for k in finding.equal],
+        "came_in_not_compared": [_named(result, k) for k in finding.unknown],
+        "also_not_found": [_named(result, k) for k in finding.others],
     }
 
 
 def _named(result: Result, position: int) -> dict[str, Any]:
-    maker, origin = result.trace.makers.get(position), result.trace.origin(position)
+    return {"value": position, **_shown(place_of(result.trace, position))}
+
+
+def _shown(place: Place) -> dict[str, Any]:
+    origin = place.origin
     return {
-        "value": position,
-        "label": result.trace.label(position),
-        "block": maker.path if maker is not None else origin.path if origin is not None else "",
-        "method": maker.method if maker is not None else "",
-        "op": maker.op if maker is not None else "",
+        "label": place.label,
+        "block": place.block,
+        "method": place.method,
+        "op": place.op,
         "file": origin.file if origin is not None else "",
         "line": origin.line if origin is not None else 0,
     }
 
 
 def _value(result: Result, position: int) -> dict[str, Any]:
-    verdict = result.verdicts.get(position, UNSEEN)
+    shape = list(result.trace.arrays[position].shape)
+    return {**_named(result, position), "shape": shape, **_judged(result.verdicts[position])}
+
+
+def _judged(verdict: Verdict) -> dict[str, Any]:
+    found = {"state": verdict.state.value, "against": verdict.against}
     difference = verdict.difference
+    if difference is None:
+        return found
     return {
-        **_named(result, position),
-        "shape": list(result.trace.arrays[position].shape),
-        "state": verdict.state.value,
-        "against": verdict.against,
-        "max_abs": difference and difference.absolute,
-        "relative": difference and difference.relative,
-        "worst_index": difference and list(difference.index),
-        "ours": difference and difference.ours,
-        "theirs": difference and difference.theirs,
+        **found,
+        "max_abs": _number(difference.absolute),
+        "relative": _number(difference.relative),
+        "worst_index": list(difference.index),
+        "ours": _number(difference.ours),
+        "theirs": _number(difference.theirs),
     }
+
+
+def _number(value: float) -> float | str:
+    """JSON has no infinity and no NaN; they are words."""
+    return value if math.isfinite(value) else str(value)

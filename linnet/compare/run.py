@@ -18,7 +18,7 @@ from linnet.compare import modules, trace
 from linnet.compare.locate import Finding, locate
 from linnet.compare.recording import Recording
 from linnet.compare.trace import Trace
-from linnet.compare.verdicts import Verdict, against_recording, against_trace
+from linnet.compare.verdicts import Verdicts, against_recording, against_trace
 from linnet.compare.worker import digest
 from linnet.errors import LinnetError, UsageError
 from linnet.nest.card import Card
@@ -75,7 +75,7 @@ class Result:
     weights: str
     tokens: tuple[int, ...]
     trace: Trace
-    verdicts: Mapping[int, Verdict]
+    verdicts: Verdicts
     modules: Mapping[str, tuple[str, ...]]
     finding: Finding | None
 
@@ -87,7 +87,7 @@ def compare(request: Request, say: Say = lambda text: None) -> Result:
     with _files(subject, request, say) as subject:
         opened = subject.opened()
         asked = trace.probed(
-            opened, _entry(subject.card, request), request.target, request.numerics
+            opened, entry_of(subject.card, request), request.target, request.numerics
         )
         graph = trace.lowered(asked)
         tokens = _tokens(subject, request) if _takes_tokens(graph) else ()
@@ -127,7 +127,8 @@ def _place(subject: Subject) -> str:
     return str(subject.files.weights)
 
 
-def _entry(card: Card, request: Request) -> str:
+def entry_of(card: Card, request: Request) -> str:
+    """The entry to run. Raises UsageError where nothing names one."""
     by_task = {EMBEDDING.name: "embed", CLASSIFICATION.name: "classify"}
     name = request.entry or card.source.entry or by_task.get(card.about.task or "")
     if name is None:

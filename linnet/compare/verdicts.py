@@ -42,12 +42,39 @@ class Verdict:
 UNSEEN = Verdict(State.UNSEEN)
 
 
-def against_trace(ours: Trace, theirs: Trace, asked: float | None) -> dict[int, Verdict]:
+@dataclass(frozen=True)
+class Point:
+    """A value where it was held against their module's: `probe` took it in or gave it (`what`)."""
+
+    position: int
+    probe: Probe
+    what: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What is known of the value at each position; those left out are unseen. `crossed` are points
+    where a value differs that is right elsewhere: the wrong one was handed on. `vouched` are the
+    calls that gave what their module gave."""
+
+    of: Mapping[int, Verdict]
+    crossed: tuple[Point, ...] = ()
+    vouched: frozenset[Probe] = frozenset()
+
+    def __getitem__(self, position: int) -> Verdict:
+        return self.of.get(position, UNSEEN)
+
+    def state(self, position: int) -> State:
+        return self[position].state
+
+
+def against_trace(ours: Trace, theirs: Trace, asked: float | None) -> Verdicts:
     """Value by value, both of one graph."""
     found = {}
     for k, (mine, other) in enumerate(zip(ours.arrays, theirs.arrays, strict=True)):
         found[k] = _verdict(difference(mine, other), tolerance(ours.dtype(k), asked), "")
-    return found
+    return Verdicts(found)
 
 
 def against_recording(
@@ -55,7 +82,7 @@ def against_recording(
     theirs: Recording,
     modules: Mapping[str, tuple[str, ...]],
     asked: float | None,
-) -> dict[int, Verdict]:
+) -> Verdicts:
     """`modules` are the candidates of each block path, as `modules.blocks` gives them."""
     return _Judge(ours, theirs, modules, asked).verdicts()
 
@@ -82,27 +109,34 @@ class _Judge:
             if event.what != FUNCTION:
                 self.moments[event.module, event.what][event.call] = event
 
-    def verdicts(self) -> dict[int, Verdict]:
+    def verdicts(self) -> Verdicts:
+        points = list(self._points())
         found: dict[int, Verdict] = {}
+        for point in points:
+            _better(found, point.position, point.verdict)
+        if self.ours.graph.own_results == 1 and LOGITS in self.theirs.outputs:
+            array = self.theirs.arrays[self.theirs.outputs[LOGITS]]
+            _better(found, 0, self._held(0, array, LOGITS))
+        for position in self.ours.order:
+            if found.get(position, UNSEEN).state is not State.EQUAL:
+                _better(found, position, self._searched(position))
+        right = {k for k, verdict in found.items() if verdict.state is State.EQUAL}
+        differing = (p for p in points if p.verdict.state is State.DIFFERS)
+        equal = (p for p in points if p.verdict.state is State.EQUAL and p.what == GAVE)
+        return Verdicts(
+            found,
+            tuple(point for point in differing if point.position in right),
+            frozenset(point.probe for point in equal),
+        )
+
+    def _points(self) -> Iterator[Point]:
+        """Where values are held against those of modules."""
         for probe, number in _outer_calls(self.ours.graph.probes):
             for position, what in _ends(probe):
                 if position is not None:
-                    self._better(found, position, self._paired(probe, position, what, number))
-        if self.ours.graph.own_results == 1 and LOGITS in self.theirs.outputs:
-            array = self.theirs.arrays[self.theirs.outputs[LOGITS]]
-            self._better(found, 0, self._held(0, array, LOGITS))
-        for position in self.ours.order:
-            if found.get(position, UNSEEN).state is not State.EQUAL:
-                self._better(found, position, self._searched(position))
-        return found
-
-    def _better(self, found: dict[int, Verdict], position: int, new: Verdict | None) -> None:
-        """Keep what says most: a value that is somewhere equal is right."""
-        old = found.get(position)
-        if new is None or (old is not None and old.state is State.EQUAL):
-            return
-        if old is None or new.state is State.EQUAL:
-            found[position] = new
+                    verdict = self._paired(probe, position, what, number)
+                    if verdict is not None:
+                        yield Point(position, probe, what, verdict)
 
     def _paired(self, probe: Probe, position: int, what: str, number: int) -> Verdict | None:
         """The value against what its module took in or gave; the best of several candidates."""
@@ -154,6 +188,15 @@ class _Judge:
         for event in self.theirs.events:
             if not module or event.module == module or event.module.startswith(f"{module}."):
                 yield event
+
+
+def _better(found: dict[int, Verdict], position: int, new: Verdict | None) -> None:
+    """Keep what says most: a value that is somewhere equal is right."""
+    old = found.get(position)
+    if new is None or (old is not None and old.state is State.EQUAL):
+        return
+    if old is None or new.state is State.EQUAL:
+        found[position] = new
 
 
 def _relative(verdict: Verdict) -> float:
