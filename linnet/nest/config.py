@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from linnet.errors import ConfigError
+from linnet.nest import pipeline
 from linnet.nest.card import Card
 
 
@@ -24,16 +25,22 @@ class Config:
 
 
 def load_config(file: Path) -> Config:
-    """Read a config.json. Raises ConfigError when it is no JSON object."""
+    """Read a config.json, and with it what lies beside it about the model (`nest.pipeline`).
+    Raises ConfigError when it is no JSON object."""
+    data = read_json(file)
+    if not isinstance(data, dict):
+        raise ConfigError(f"{file} must hold one JSON object, not {shown(data)[:60]}")
+    return Config(data | pipeline.stated(file, read_json), file)
+
+
+def read_json(file: Path) -> Any:
+    """Raises ConfigError for a file that cannot be read or is no JSON."""
     try:
-        data = json.loads(file.read_bytes())
+        return json.loads(file.read_bytes())
     except OSError as error:
         raise ConfigError(f"cannot read {file}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{file} is not valid JSON: {error}") from error
-    if not isinstance(data, dict):
-        raise ConfigError(f"{file} must hold one JSON object, not {shown(data)[:60]}")
-    return Config(data, file)
 
 
 def end_of_text_ids(

@@ -17,8 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linnet.errors import CheckpointError, UsageError
+from linnet.nest import tasks
 from linnet.nest.card import Card
+from linnet.nest.config import read_json
 from linnet.nest.hub import Repository
+from linnet.nest.pipeline import MODULES_FILE, pooling_files
 
 CONFIG_FILE = "config.json"
 GENERATION_FILE = "generation_config.json"
@@ -181,8 +184,8 @@ def shards_of(index: Path) -> tuple[str, ...]:
 
 def _fetch_beside(hub: Repository, card: Card) -> None:
     """Fetch what lies beside the weights, as far as the repository has it: the first tokenizer,
-    the ids that end a text, the preparation of pictures. None of it is an error where it is
-    missing: whoever needs it says so."""
+    the ids that end a text, the preparation of pictures, how vectors are pooled. None of it is an
+    error where it is missing: whoever needs it says so."""
     if card.text:
         # A repository that the card does not name may well have another one.
         if not (card.weights.files and find_tokenizer_files((card.folder,))):
@@ -190,3 +193,6 @@ def _fetch_beside(hub: Repository, card: Card) -> None:
         hub.get_if_any([GENERATION_FILE])
     if card.image:
         hub.get_if_any([PREPROCESSOR_FILE])
+    if card.about.task == tasks.EMBEDDING.name and hub.get_if_any([MODULES_FILE]):
+        modules = hub.get([MODULES_FILE])[MODULES_FILE]
+        hub.get_if_any(pooling_files(modules, read_json))
