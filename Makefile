@@ -5,12 +5,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check lint types imports bench clean help
+.PHONY: demo test check lint types imports zoo bench clean help
 
 help:
 	@echo "make demo    write text with the embedded model"
 	@echo "make test    run the tests"
-	@echo "make check   all a reviewer runs: format, lint, types, import contract, tests"
+	@echo "make check   all a reviewer runs: format, lint, types, import contract, zoo, tests"
 	@echo "make bench   compare speed with transformers on a random GPT-2 124M (installs torch)"
 	@echo "make clean   remove the virtual environment"
 
@@ -20,7 +20,7 @@ demo: $(VENV)/.demo
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
 
-check: $(VENV)/.test lint types imports
+check: $(VENV)/.test lint types imports zoo
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.test
@@ -33,6 +33,9 @@ types: $(VENV)/.test
 
 imports: $(VENV)/.test
 	$(BIN)/lint-imports
+
+zoo: $(VENV)/.test
+	$(BIN)/linnet nest check --strict
 
 bench: $(VENV)/.bench
 	$(BIN)/python bench/decode_and_prefill.py

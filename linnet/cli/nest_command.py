@@ -289,9 +289,9 @@ def reference(
 def diagram(console: Console, name: str, entry: str | None, output: str | None) -> None:
     """Draw an entry of NAME as SVG: its blocks, parameters, and the values between them."""
     from linnet.cli.subject import find_model
-    from linnet.nest.road.drawn import drawing
+    from linnet.nest.road.drawn import Drawings
 
-    text = drawing(find_model(name), entry)
+    text = Drawings(find_model(name)).of(entry)
     if output is None:
         console.out(text)
         return

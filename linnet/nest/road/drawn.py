@@ -1,4 +1,4 @@
-"""The drawing of an entry of a model, from its card."""
+"""The drawings of a model's entries, from its card."""
 
 from __future__ import annotations
 
@@ -13,20 +13,27 @@ from linnet.nest.road.flow import flow, members
 from linnet.nest.settings import resolve_settings
 
 
-def drawing(card: Card, entry: str | None = None) -> str:
-    """The SVG of `entry`, by default the one that the card names, else the first.
+class Drawings:
+    """Draws entries of one model; the source is checked once. Raises SourceError for one with
+    errors, and what reading the card's values raises."""
 
-    Raises UsageError for an entry that there is not, SourceError for a source with errors.
-    """
-    request = request_for(card, resolve_settings(card, Config({})))
-    program = driver.check(card.source.path).program
-    assert program is not None
-    root = driver.root_block(program, card.source.root)
-    names = [function.name for function in root.entries]
-    chosen = entry or card.source.entry or names[0]
-    if chosen not in names:
-        raise UsageError(f"{card.name} has no entry {chosen!r}{did_you_mean(chosen, names)}")
-    box, used = flow(root, chosen, request.constants)
-    unused = [path for path in members(root) if path not in used]
-    values = driver.bound_generics(request, program)
-    return draw(box, f"{card.about.title}: {chosen}", values, unused)
+    def __init__(self, card: Card) -> None:
+        request = request_for(card, resolve_settings(card, Config({})))
+        program = driver.check(card.source.path).program
+        assert program is not None
+        self._card = card
+        self._constants = request.constants
+        self._values = driver.bound_generics(request, program)
+        self._root = driver.root_block(program, card.source.root)
+
+    def of(self, entry: str | None = None) -> str:
+        """The SVG of `entry`, by default the one that the card names, else the first. Raises
+        UsageError for an entry that there is not."""
+        names = [function.name for function in self._root.entries]
+        chosen = entry or self._card.source.entry or names[0]
+        if chosen not in names:
+            hint = did_you_mean(chosen, names)
+            raise UsageError(f"{self._card.name} has no entry {chosen!r}{hint}")
+        box, used = flow(self._root, chosen, self._constants)
+        unused = [path for path in members(self._root) if path not in used]
+        return draw(box, f"{self._card.about.title}: {chosen}", self._values, unused)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from linnet.errors import LinnetError
 from linnet.nest.card import Card
 from linnet.nest.config import Config
 from linnet.nest.request import request_for
-from linnet.nest.road.drawn import drawing
+from linnet.nest.road.drawn import Drawings
 from linnet.nest.road.prose import Readme
 from linnet.nest.road.samples import Sample, load_samples
 from linnet.nest.settings import resolve_settings
@@ -186,7 +187,8 @@ def _glance(facts: Facts) -> Iterator[tuple[str, str]]:
     known = [(name, url) for name, url in links if url and url.startswith("https://")]
     named = ", ".join(f'<a href="{escape(url)}" rel="noopener">{name}</a>' for name, url in known)
     if named:
-        yield "links", named
+        # Without weights from there, those pages are about a relative and not about this.
+        yield ("links" if weights.repo else "see also"), named
 
 
 def _tensors(manifest: Sequence[Parameter]) -> str:
@@ -201,7 +203,8 @@ def _entries(root: BlockDecl) -> str:
     rows = []
     for entry in root.entries:
         head = f"<dt><code>{escape(show.signature(entry))}</code></dt>"
-        rows.append(f"{head}<dd>{escape(' '.join(entry.doc.split()))}</dd>")
+        words = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(" ".join(entry.doc.split())))
+        rows.append(f"{head}<dd>{words}</dd>")
     return f'<dl class="entries">{"".join(rows)}</dl>' if rows else ""
 
 
@@ -209,9 +212,10 @@ def _drawings(facts: Facts, folder: Path) -> Iterator[str]:
     card, root = facts.card, facts.root
     assert root is not None
     first = card.source.entry or root.entries[0].name
+    drawings = Drawings(card)
     for entry in root.entries:
         file = f"{card.name}-{entry.name}.svg"
-        (folder / file).write_text(drawing(card, entry.name), encoding="utf-8")
+        (folder / file).write_text(drawings.of(entry.name), encoding="utf-8")
         opened = " open" if entry.name == first else ""
         words = f"The steps of the entry {entry.name} and the values between them"
         yield (
