@@ -24,7 +24,7 @@ class Visit:
 
 
 def find() -> str:
-    """The browser. Without one the test is skipped; with LINNET_REQUIRE_BROWSER it fails."""
+    """The browser. Without one a test is skipped; with LINNET_REQUIRE_BROWSER it fails."""
     for name in NAMES:
         if found := shutil.which(name):
             return found
