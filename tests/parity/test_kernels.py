@@ -469,6 +469,11 @@ def attention_trials() -> Iterator[Trial]:
         yield attention_trial(
             kernel, *heads(2, 6, 2, 3, 19, 20), np.array([[3, 0, 19], [1, 2, 7]]), scale=0.3
         )
+    # Seven heads share keys, as many of them as fit a block together; one query; a long prompt.
+    for b, h, hk, q, k, d in [(2, 14, 2, 13, 70, 20), (1, 8, 1, 1, 130, 64), (1, 4, 2, 50, 60, 8)]:
+        counts = np.clip(np.arange(q) + k - q + 1, 0, k)[None, :]
+        for kernel in (GROUPED, GROUPED_DENSE):
+            yield attention_trial(kernel, *heads(b, h, hk, q, k, d), counts, scale=0.3)
     yield attention_trial(FIXED, *heads(1, 2, 2, 30, 40, 64), np.arange(11, 41), scale=0.125)
     yield attention_trial(LENGTHS, *heads(1, 1, 1, 2, 40, 24), np.array([-5, 1000]), scale=0.2)
     q, k, v = heads(1, 2, 2, 3, 21, 16)
@@ -478,6 +483,18 @@ def attention_trials() -> Iterator[Trial]:
     yield attention_trial(LENGTHS, np.abs(q), low, v, np.array([1, 7, 21]), scale=1.0)
     q[0, 1, 2, 3] = np.nan  # that query only
     yield attention_trial(LENGTHS, q, k, v, np.array([1, 7, 21]), scale=1.0)
+
+
+def shared_keys() -> tuple[Case, list[Case]]:
+    """Twelve heads that share two of keys, and each head alone with its keys."""
+    q, k, v = heads(1, 12, 2, 5, 90, 20)
+    counts = np.array([[3, 90, 64, 65, 0]])
+    whole = attention_trial(GROUPED, q, k, v, counts, 0.2).case
+    alone = [
+        attention_trial(LENGTHS, q[:, i : i + 1], k[:, [i // 6]], v[:, [i // 6]], counts, 0.2).case
+        for i in range(12)
+    ]
+    return whole, alone
 
 
 def causal_block() -> tuple[Case, list[Case]]:
@@ -572,7 +589,7 @@ TRIALS = [
     *linear_trials(), *softmax_trials(), *activation_trials(), *norm_trials(),
     *rms_norm_trials(), *rope_trials(), *embedding_trials(), *attention_trials(), *cache_trials(),
 ]  # fmt: skip
-GROUPS = [linear_rows(), causal_block()]
+GROUPS = [linear_rows(), shared_keys(), causal_block()]
 CASES = [t.case for t in TRIALS] + [c for whole, parts in GROUPS for c in (whole, *parts)]
 Results = Callable[[str, int], list[list[np.ndarray]]]
 
@@ -617,6 +634,12 @@ def test_rows_of_a_product_do_not_depend_on_their_company(isa: str, results: Res
             i for i in range(len(outputs[0]) - n + 1) if same_bits(outputs[0][i : i + n], part)
         ]
         assert starts, f"{n} rows alone differ from the same rows among {whole.numbers[0]}"
+
+
+def test_a_head_alone_gives_the_bits_it_has_in_a_group(isa: str, results: Results) -> None:
+    outputs = [arrays[-1] for arrays in results(isa, 1)[-31 - 13 : -31]]
+    for i, alone in enumerate(outputs[1:]):
+        assert same_bits(outputs[0][:, i : i + 1], alone), i
 
 
 def test_a_query_alone_gives_the_bits_it_has_in_a_block(isa: str, results: Results) -> None:
