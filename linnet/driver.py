@@ -427,16 +427,18 @@ def load(
     where: str,
     threads: int | None = None,
     strict: bool = False,
+    spare: Set[str] = frozenset(),
 ) -> Program:
     """Compile (or find) the unit for what `source` holds, and bind it. `names` maps parameter
-    paths to tensor names; `where` names the source in messages."""
+    paths to tensor names; `where` names the source in messages; `spare` are optional parameters
+    to leave out even where it has them."""
     from linnet.runtime import moments
     from linnet.runtime.bind import bind
     from linnet.runtime.layout import Layout
 
     workers = checked_threads(threads)
     found = manifest(request)
-    binding = bind(found, source.tensors, names, where)
+    binding = bind(found, source.tensors, names, where, spare)
     halves = stored_halves(found, binding, source)
     built = build(dataclasses.replace(request, absent=binding.absent, stored=halves))
     moments.passed("compiled code, found and checked")

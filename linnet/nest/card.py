@@ -70,6 +70,9 @@ All that the product knows about a model family stands here. A full card:
     [samples]                              # optional
     not_run = "the weights are not public" # why `linnet nest check` may go without running them
 
+    [config.tied]                          # whether config.json says that tensors of [weights.tied]
+    "lm_head.weight" = { key = "tie_word_embeddings", default = false }      # are tied; else always
+
     [text]                                 # present on models that read or write text
     vocabulary = "Vocab"                   # the generic that counts token ids
     context = ["MaxPositions", "MaxSeq"]   # generics; the smallest is the longest text
@@ -210,6 +213,15 @@ class ConstantSource:
 
 
 @dataclass(frozen=True)
+class TiedSource:
+    """The key of config.json that says whether a tensor is another parameter's; `default` counts
+    where it does not."""
+
+    key: KeyPath
+    default: bool | None = None
+
+
+@dataclass(frozen=True)
 class Text:
     """`[text]`: facts about tokens and about the longest text."""
 
@@ -249,6 +261,7 @@ class Card:
     config_generics: Mapping[str, ConfigSource]
     constants: Mapping[str, Constant]
     config_constants: Mapping[str, ConstantSource]
+    config_tied: Mapping[str, TiedSource]
     text: Text | None
     image: Image | None
     samples_not_run: str | None = None

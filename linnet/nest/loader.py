@@ -17,18 +17,20 @@ from linnet.errors import CheckpointError, UsageError
 from linnet.nest import registry
 from linnet.nest.bindings import load_bindings, tensor_names
 from linnet.nest.card import Card, Constant, Generic
+from linnet.nest.classify import Sight, class_names
 from linnet.nest.config import Config, end_of_text_ids, load_config
 from linnet.nest.generate import Setup
 from linnet.nest.model import Facts, Model
 from linnet.nest.nearest import did_you_mean
+from linnet.nest.preparation import preparation
 from linnet.nest.request import blaming, known_generics, request_for
 from linnet.nest.resolve import Checkpoint, resolve
 from linnet.nest.settings import resolve_settings
 from linnet.nest.text import Tokenizer, find_tokenizer
+from linnet.nest.tying import spare_copies
 from linnet.runtime import moments
 
 if TYPE_CHECKING:
-    from linnet.runtime.checkpoint import Checkpoint as OpenCheckpoint
     from linnet.runtime.program import Program as BoundProgram
 
 _ARRAY_POSITION = re.compile(r"(?<![^.])\d+(?![^.])")
@@ -74,11 +76,12 @@ def load(
     settings = resolve_settings(card, config, generics, constants, known)
     ends = end_of_text_ids(card, config, generation, _vocabulary(card, settings.generics))
     text = _setup(card, files, settings.generics, ends)
+    sight = _sight(card, files, config, settings.generics)
     moments.passed("card and config.json")
     request = request_for(card, settings, target, numerics)
     with blaming(settings):
-        program, notes = _assemble(card, files, request, generics, threads)
-    facts = Facts(card, dict(program.artifact.generics), config.values, text, notes)
+        program, notes = _assemble(card, files, config, request, generics, threads)
+    facts = Facts(card, dict(program.artifact.generics), config.values, text, notes, sight)
     model = Model(program, facts)
     moments.passed("the model's methods")
     return model
@@ -124,6 +127,17 @@ def _setup(
     )
 
 
+def _sight(
+    card: Card, files: Checkpoint, config: Config, generics: Mapping[str, Generic]
+) -> Sight | None:
+    """What classification needs to know, or None for a model that looks at no images."""
+    if card.image is None:
+        return None
+    return Sight(
+        preparation(card, generics, files.preprocessor), class_names(config, card.image.labels)
+    )
+
+
 def _vocabulary(card: Card, generics: Mapping[str, Generic]) -> int | None:
     """The number of token ids, if the card says which generic it is."""
     value = generics.get(card.text.vocabulary or "") if card.text else None
@@ -150,6 +164,7 @@ def _tokenizer(card: Card, files: Checkpoint, vocabulary: int | None) -> Tokeniz
 def _assemble(
     card: Card,
     files: Checkpoint,
+    config: Config,
     request: driver.Request,
     given: Mapping[str, Generic] | None,
     threads: int | None,
@@ -168,14 +183,14 @@ def _assemble(
     if not any(name in card.config_generics for name in given or ()):
         kinds = set() if bindings is None else bindings.kinds()
         _check_leftovers(card, files, names, weights.names, kinds)
-    _check_tied(card, files, names, weights)
+    spare = spare_copies(card, config, manifest, names, weights, str(files.weights))
     stored = {n: weights.tensors[n].dtype for n in names.values() if n in weights.tensors}
     if not card.weights.widen:
         declared = {names[parameter.path]: parameter.dtype for parameter in manifest}
         _check_dtypes(card, files, stored, declared)
     moments.passed("names and shapes of the weights")
     program = driver.load(
-        request, weights, names, where=_title(files), threads=threads, strict=True
+        request, weights, names, where=_title(files), threads=threads, strict=True, spare=spare
     )
     return program, _notes(files, stored, weights.names)
 
@@ -202,20 +217,6 @@ def _check_twins(
                     "of them can be meant",
                     help="remove those that do not belong to the model",
                 )
-
-
-def _check_tied(
-    card: Card, files: Checkpoint, names: Mapping[str, str], weights: OpenCheckpoint
-) -> None:
-    """Refuse a checkpoint in which a tensor differs from the parameter that stands for it."""
-    for tied, path in (card.weights.tied or {}).items():
-        own = names.get(path, path)
-        if tied in weights.tensors and own in weights.tensors and not weights.same(tied, own):
-            raise CheckpointError(
-                f"{files.weights}: `{tied}` differs from `{own}`, and {card.name} takes both to "
-                "be the same weights",
-                help="this checkpoint was trained with separate weights; it is another model",
-            )
 
 
 def _check_leftovers(

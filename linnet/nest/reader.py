@@ -23,6 +23,7 @@ from linnet.nest.card import (
     Links,
     Source,
     Text,
+    TiedSource,
     Weights,
 )
 from linnet.nest.formula import Formula, parse_formula
@@ -127,6 +128,12 @@ class _Reader:
         needed = NEEDED_BY_TASK.get(task)
         if needed is not None and needed not in data:
             self._problem(f"model.task = {_shown(task)} needs a table [{needed}]", "model", "task")
+        for tensor in data.get("config", {}).get("tied", {}):
+            tied = weights.get("tied", {})
+            if tensor not in tied:
+                hint = did_you_mean(tensor, tied)
+                what = f"config.tied: [weights.tied] does not have {tensor!r}{hint}"
+                self._problem(what, "config.tied", tensor)
         known = [*data.get("generics", {}), *data.get("config", {}).get("generics", {})]
         for table, key, name in _named_generics(data):
             if name not in known:
@@ -151,6 +158,7 @@ class _Reader:
             config_constants={
                 k: _build_constant(v) for k, v in config.get("constants", {}).items()
             },
+            config_tied={k: _build_tied(v) for k, v in config.get("tied", {}).items()},
             text=Text(**_tuples(data["text"])) if "text" in data else None,
             image=_build_image(data["image"]) if "image" in data else None,
             samples_not_run=data.get("samples", {}).get("not_run"),
@@ -214,6 +222,11 @@ def _build_source(value: Any) -> ConfigSource:
 def _build_constant(value: Any) -> ConstantSource:
     table = {"key": value} if isinstance(value, str) else dict(value)
     return ConstantSource(parse_keypath(table.pop("key")), **table)
+
+
+def _build_tied(value: Any) -> TiedSource:
+    table: dict[str, Any] = {"key": value} if isinstance(value, str) else value
+    return TiedSource(parse_keypath(table["key"]), table.get("default"))
 
 
 def _build_image(table: dict[str, Any]) -> Image:

@@ -221,6 +221,17 @@ def _constant_values(value: Any) -> str | None:
     return next((f"has for {key!r} what {what}" for key, what in wrong if what), None)
 
 
+_TIED_SOURCE = {"key": Key(_path, required=True), "default": Key(_flag)}
+
+
+def _tied_source(value: Any) -> str | None:
+    if isinstance(value, str):
+        return _path(value)
+    if not isinstance(value, dict):
+        return "must be a key of config.json, or a table with `key` and `default`"
+    return _table(value, _TIED_SOURCE)
+
+
 _CONSTANT_SOURCE = {
     "key": Key(_path, required=True),
     "default": Key(_constant),
@@ -287,6 +298,7 @@ SCHEMA: dict[str, dict[str, Key]] = {
     "config.expect": {"*": Key(_expectation, name=_path)},
     "config.generics": {"*": Key(_config_source)},
     "config.constants": {"*": Key(_constant_source)},
+    "config.tied": {"*": Key(_tied_source)},
     "samples": {"not_run": Key(_string)},
     "text": {
         "vocabulary": Key(_string),

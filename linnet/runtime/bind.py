@@ -6,7 +6,7 @@ a `Binding`. Nothing is read but names, shapes and dtypes; all mismatches are re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -44,15 +44,17 @@ def bind(
     tensors: Mapping[str, Tensor],
     names: Mapping[str, str],
     where: str,
+    spare: Set[str] = frozenset(),
 ) -> Binding:
     """Pair parameters with tensors. `names` maps paths to tensor names (a path that is not in
-    it stands for itself); `where` names the source in messages.
+    it stands for itself); `where` names the source in messages; `spare` are optional parameters
+    that are left out, whether or not there is a tensor.
 
     Raises CheckpointError with every missing tensor, wrong shape and wrong dtype, and with both
     lists for an optional child of which only a part is there."""
     manifest = list(manifest)
     wanted = {p.path: names.get(p.path, p.path) for p in manifest}
-    missing = [p for p in manifest if wanted[p.path] not in tensors]
+    missing = [p for p in manifest if wanted[p.path] not in tensors or p.path in spare]
     problems = [*_missing(missing, manifest, wanted, tensors)]
     for parameter in manifest:
         name = wanted[parameter.path]
