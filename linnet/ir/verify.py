@@ -247,6 +247,8 @@ def _holds(dtype: str, value: object) -> bool:
 
 def _differ(a: Dim, b: Dim) -> bool:
     """Whether the two differ for every size."""
+    if a == b:
+        return False
     gap = a - b
     return gap.is_const and gap.value != 0
 
