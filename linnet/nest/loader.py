@@ -145,7 +145,8 @@ def _vocabulary(card: Card, generics: Mapping[str, Generic]) -> int | None:
 
 
 def _tokenizer(card: Card, files: Checkpoint, vocabulary: int | None) -> Tokenizer | str:
-    """The checkpoint's tokenizer, or why there is none."""
+    """The checkpoint's tokenizer, or why there is none. It may have fewer ids than the model, whose
+    tables are padded then. Raises CheckpointError for one with more: it is another model's."""
     assert card.text is not None
     folder = files.weights if files.weights.is_dir() else files.weights.parent
     found = find_tokenizer(files.tokenizer, card.text.end_of_text)
@@ -153,12 +154,17 @@ def _tokenizer(card: Card, files: Checkpoint, vocabulary: int | None) -> Tokeniz
         return f"neither {folder} nor {card.folder} has one"
     # The entry's own tokenizer stands in for a missing one, but not for one of another size.
     borrowed = all(path.parent != folder for path in files.tokenizer.values())
-    if borrowed and vocabulary is not None and found.size > vocabulary:
+    if vocabulary is None or found.size <= vocabulary:
+        return found
+    if borrowed:
         return (
             f"{folder} has none: the one of {card.name} has {found.size} ids and this "
             f"checkpoint {vocabulary}"
         )
-    return found
+    raise CheckpointError(
+        f"{found.source} has {found.size} ids, and the model only {vocabulary}",
+        help="put the tokenizer that belongs to this checkpoint beside its weights",
+    )
 
 
 def _assemble(

@@ -267,3 +267,27 @@ def test_no_two_families_of_the_zoo_claim_a_checkpoint() -> None:
 )
 def test_names_of_repositories(name: str, parts: tuple[str, str | None] | None) -> None:
     assert families.repository(name) == parts
+
+
+def test_a_tokenizer_with_more_ids_than_the_model_is_refused(checkpoint: Path) -> None:
+    file = checkpoint / "tokenizer.json"
+    tokenizer = json.loads(file.read_text())
+    tokenizer["added_tokens"].append({**tokenizer["added_tokens"][0], "id": 1857, "content": "<x>"})
+    file.write_text(json.dumps(tokenizer))
+    with nest.load(checkpoint) as model:
+        for use in (lambda: model.tokenize("a"), lambda: model.generate([1, 2])):
+            with pytest.raises(
+                CheckpointError, match=r"json has 1858 ids, and the model only 1857"
+            ):
+                use()
+        assert model.prefill(np.array([[1, 2]], np.int32), 0).shape == (1, 1857)
+
+
+def test_ids_without_a_token_are_no_text(checkpoint: Path, backend: Any) -> None:
+    backend.save(str(checkpoint / "tokenizer.json"))  # 512 ids; the model has 1857
+    with nest.load(checkpoint) as model:
+        ids = model.tokenize("the lazy dog")
+        assert model.detokenize([1856, *ids, 600]) == "the lazy dog"
+        done = model.generate([900, 1000], max_new_tokens=8, ignore_eos=True)
+        assert len(done.token_ids) == 8
+        assert done.text == model.detokenize(done.token_ids)
