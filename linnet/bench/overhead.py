@@ -88,7 +88,7 @@ class _Made(_Steps):
 
 def _step(model: Model, logits: Logits) -> float:
     """Seconds a token of writing text, with nothing computed."""
-    setup = model._setup()
+    setup = model._writer()
     count = min(TOKENS, (setup.context or TOKENS) - 1)
 
     def write() -> None:

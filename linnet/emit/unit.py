@@ -376,7 +376,7 @@ def _source_name(step: Step) -> str:
 
 
 def _comment(step: Step, frame: _Frame) -> str:
-    """`blocks.3.attn  qkv = linear                      gpt2.linnet:61`."""
+    """`blocks.3.attn  qkv = linear                      finch.linnet:61`."""
     origin: Origin | None = step.node.origin
     what = f"{frame.name(step.writes.buffer)} = "
     if isinstance(step, KernelStep):

@@ -8,11 +8,11 @@ here, and nothing looks at weights.
 All that the product knows about a model family stands here. A full card:
 
     [model]
-    name = "gpt2"                          # the folder's name, the name users load
-    title = "GPT-2"
+    name = "finch"                         # the folder's name, the name users load
+    title = "Finch"
     summary = "One sentence for people."
     license = "MIT"
-    family = "gpt2"                        # optional
+    family = "finch"                       # optional
     tags = ["text"]                        # optional
     task = "text-generation"               # optional; or "embedding", "image-classification"
 
@@ -20,8 +20,8 @@ All that the product knows about a model family stands here. A full card:
     huggingface = "https://..."            # github, arxiv, homepage: optional
 
     [source]
-    path = "gpt2.linnet"                   # relative to the card; "../other/it.linnet" is fine
-    root = "GPT2"                          # the root block; optional if the file has just one
+    path = "finch.linnet"                  # relative to the card; "../other/it.linnet" is fine
+    root = "Finch"                         # the root block; optional if the file has just one
     entry = "forward"                      # what `model(tokens)` runs
 
     [generics]                             # sizes of the published checkpoint
@@ -49,7 +49,7 @@ All that the product knows about a model family stands here. A full card:
     "lm_head.weight" = "wte"               # if the file has them; the source uses the parameter
 
     [config.expect]                        # config.json values the source relies on
-    model_type = "gpt2"                    # this value; a missing key passes, null does not
+    model_type = "finch"                   # this value; a missing key passes, null does not
     activation_function = ["gelu_new", "gelu_pytorch_tanh"]      # one of these
     n_inner = { equals = "4 * H", null = true }                  # from generics; null passes too
     hidden_act = { any_of = ["silu"], needs = "another activation" }

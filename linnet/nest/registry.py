@@ -1,6 +1,6 @@
 """The entries of the zoo: what there is, and which one a name or a folder means.
 
-In goes a name such as "gpt2", the path of a folder with a `nest.toml`, or a checkpoint without a
+In goes a name such as "finch", the path of a folder with a `nest.toml`, or a checkpoint without a
 name; out comes the entry's `Card`. Reads cards, and config.json of a checkpoint that is to say
 which; neither sources nor weights.
 """
@@ -38,7 +38,7 @@ def find(
     """The card that a name means: that of a zoo entry, that in a folder, or the one for a
     checkpoint: its folder or weight file, or a repository of the hub as "owner/name".
 
-    A name of the zoo wins over a folder of that name; write `./gpt2` for the folder. What is on
+    A name of the zoo wins over a folder of that name; write `./finch` for the folder. What is on
     this disk wins over a repository. `revision` is a commit, branch or tag of the repository, which
     may stand in the name too: "owner/name@revision".
 

@@ -1,4 +1,4 @@
-"""Blocks are matched with modules by the weights in them: names first, contents where names fail."""
+"""Blocks are matched with modules by their weights: names first, contents where names fail."""
 
 from __future__ import annotations
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from linnet.bench.engine import Engine, Job, Prompts, Run, need, only_f32
-from linnet.bench.gpt2_weights import Sizes, read
+from linnet.bench.conversions import conversion
+from linnet.bench.engine import (
+    Engine,
+    Job,
+    NotForThisModelError,
+    NotInstalledError,
+    Prompts,
+    Run,
+    need,
+    only_f32,
+)
 
 
 class ThisEngine(Engine):
@@ -20,10 +28,12 @@ class ThisEngine(Engine):
 
     def prepare(self, job: Job) -> None:
         only_f32(job)
-        sizes, tensors = read(Path(job.checkpoint))
-        spec = _spec(sizes, tensors)
-        spec.validate()
-        spec.save(job.folder)
+        try:
+            conversion(job.checkpoint, "ctranslate2").convert(
+                Path(job.checkpoint), Path(job.folder)
+            )
+        except NotForThisModelError:
+            _convert(job)
 
     def load(self, job: Job) -> None:
         self._generator = need("ctranslate2").Generator(
@@ -52,38 +62,38 @@ class ThisEngine(Engine):
         return run
 
 
-def _spec(sizes: Sizes, tensors: Mapping[str, Any]) -> Any:
-    """The model as its library describes one."""
-    specs = need("ctranslate2.specs")
-    spec = specs.TransformerDecoderModelSpec.from_config(
-        sizes.layers, sizes.heads, pre_norm=True, activation=specs.Activation.GELUTanh
-    )
-    decoder = spec.decoder
-    decoder.scale_embeddings = False
-    decoder.embeddings.weight = tensors["wte.weight"]
-    decoder.position_encodings.encodings = tensors["wpe.weight"]
-    decoder.projection.weight = tensors["wte.weight"]
-    _norm(decoder.layer_norm, tensors, "ln_f")
-    for number, layer in enumerate(decoder.layer):
-        name = f"h.{number}"
-        _norm(layer.self_attention.layer_norm, tensors, f"{name}.ln_1")
-        _linear(layer.self_attention.linear[0], tensors, f"{name}.attn.c_attn")
-        _linear(layer.self_attention.linear[1], tensors, f"{name}.attn.c_proj")
-        _norm(layer.ffn.layer_norm, tensors, f"{name}.ln_2")
-        _linear(layer.ffn.linear_0, tensors, f"{name}.mlp.c_fc")
-        _linear(layer.ffn.linear_1, tensors, f"{name}.mlp.c_proj")
-    # Ids are what is given and taken; the texts of tokens only have to be different.
-    spec.register_vocabulary([f"t{k}" for k in range(sizes.vocabulary)])
-    spec.config.bos_token = spec.config.eos_token = spec.config.unk_token = f"t{sizes.end}"
-    spec.config.layer_norm_epsilon = sizes.epsilon
-    return spec
+class _Ids:
+    """A tokenizer whose tokens are their own ids: ids are what is given and taken, and the texts
+    of tokens only have to be different."""
+
+    def __init__(self, config: Any) -> None:
+        self._count = config.vocab_size
+        end = config.eos_token_id
+        end = end[0] if isinstance(end, list) and end else end
+        self.eos_token = self.bos_token = self.unk_token = f"t{end or 0}"
+
+    def get_vocab(self) -> dict[str, int]:
+        return {f"t{k}": k for k in range(self._count)}
 
 
-def _norm(spec: Any, tensors: Mapping[str, Any], name: str) -> None:
-    spec.gamma, spec.beta = tensors[f"{name}.weight"], tensors[f"{name}.bias"]
+def _convert(job: Job) -> None:
+    """The library's own conversion, by way of transformers, for models that it knows."""
+    try:
+        module = need("ctranslate2.converters.transformers")
+        need("torch")
+        config = need("transformers").AutoConfig.from_pretrained(job.checkpoint)
+    except NotInstalledError as error:
+        raise NotForThisModelError(
+            f"there is no conversion for it here, and its own is not to be had: {error}"
+        ) from error
 
+    class Converter(module.TransformersConverter):  # type: ignore[misc, name-defined]
+        def load_tokenizer(self, tokenizer_class: Any, name: str, **options: Any) -> Any:
+            return _Ids(config)
 
-def _linear(spec: Any, tensors: Mapping[str, Any], name: str) -> None:
-    """The checkpoint keeps [In, Out]; here it is [Out, In]."""
-    spec.weight = tensors[f"{name}.weight"].transpose().copy()
-    spec.bias = tensors[f"{name}.bias"]
+    try:
+        Converter(job.checkpoint).convert(job.folder, force=True)
+    except ValueError as error:
+        raise NotForThisModelError(
+            f"its own conversion says: {str(error).split('(')[0]}"
+        ) from error

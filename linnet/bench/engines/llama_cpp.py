@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from linnet.bench.engine import BF16, Engine, Job, Prompts, need
-from linnet.bench.gpt2_weights import Sizes, read
+from linnet.bench.conversions import conversion
+from linnet.bench.engine import Engine, Job, Prompts, need
 
 FILE = "model.gguf"
-_NAMES = {
-    "ln_1": "attn_norm",
-    "attn.c_attn": "attn_qkv",
-    "attn.c_proj": "attn_output",
-    "ln_2": "ffn_norm",
-    "mlp.c_fc": "ffn_up",
-    "mlp.c_proj": "ffn_down",
-}
 
 
 class ThisEngine(Engine):
@@ -29,8 +21,8 @@ class ThisEngine(Engine):
         need("gguf")
 
     def prepare(self, job: Job) -> None:
-        sizes, tensors = read(Path(job.checkpoint))
-        _write(Path(job.folder) / FILE, sizes, tensors, job.precision)
+        file = Path(job.folder) / FILE
+        conversion(job.checkpoint, "llama_cpp").convert(Path(job.checkpoint), file, job.precision)
 
     def load(self, job: Job) -> None:
         self._api = need("llama_cpp")
@@ -97,7 +89,7 @@ class ThisEngine(Engine):
         status = api.llama_decode(self._context, batch)
         api.llama_batch_free(batch)
         if status:
-            raise RuntimeError(f"llama_decode says {status}")
+            raise RuntimeError(f"decoding ends with {status}")
         self._pos += count
         shape = (self._vocabulary,)
         return [
@@ -110,38 +102,3 @@ class ThisEngine(Engine):
         self._api.llama_memory_clear(self._api.llama_get_memory(self._context), True)
         self._pos = 0
         return self._forward([prompt])[0].copy()
-
-
-def _write(file: Path, sizes: Sizes, tensors: Mapping[str, Any], precision: str) -> None:
-    """A GGUF file; matrices in the precision asked for, vectors in f32 as the engine wants."""
-    writer = need("gguf").GGUFWriter(str(file), "gpt2")
-    writer.add_context_length(sizes.positions)
-    writer.add_embedding_length(sizes.width)
-    writer.add_feed_forward_length(sizes.inner)
-    writer.add_block_count(sizes.layers)
-    writer.add_head_count(sizes.heads)
-    writer.add_layer_norm_eps(sizes.epsilon)
-    writer.add_vocab_size(sizes.vocabulary)
-    writer.add_tokenizer_model("no_vocab")
-
-    def add(name: str, tensor: Any) -> None:
-        if tensor.ndim == 2 and precision == BF16 and name != "position_embd.weight":
-            kind = need("gguf").GGMLQuantizationType.BF16
-            writer.add_tensor(name, need("gguf").quants.quantize(tensor, kind), raw_dtype=kind)
-        else:
-            writer.add_tensor(name, tensor)
-
-    add("token_embd.weight", tensors["wte.weight"])
-    add("position_embd.weight", tensors["wpe.weight"])
-    for kind in ("weight", "bias"):
-        add(f"output_norm.{kind}", tensors[f"ln_f.{kind}"])
-        for number in range(sizes.layers):
-            for theirs, name in _NAMES.items():
-                tensor = tensors[f"h.{number}.{theirs}.{kind}"]
-                # Matrices are [In, Out] in the checkpoint and [Out, In] in the file.
-                tensor = tensor.transpose().copy() if tensor.ndim == 2 else tensor
-                add(f"blk.{number}.{name}.{kind}", tensor)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
