@@ -29,8 +29,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def load() -> Iterator[Load]:
-    """`load("llama-1", "scalar")`: that checkpoint as its family's entry, once for the same
-    arguments. Skips a target that cannot run here."""
+    """`load("llama-1", "scalar")`: that stored checkpoint, once for the same arguments. Skips a
+    target that cannot run here."""
     models: dict[tuple[Any, ...], Model] = {}
 
     def once(name: str, target: str = "native", **options: Any) -> Model:
@@ -38,10 +38,9 @@ def load() -> Iterator[Load]:
             require(target)
         key = (name, target, repr(sorted(options.items())))
         if key not in models:
-            entry = family_of(name)["entry"]
-            models[key] = nest.load(
-                entry, checkpoint=CHECKPOINTS / name, target=target, offline=True, **options
-            )
+            # Without a name: config.json's model_type chooses the entry.
+            models[key] = nest.load(CHECKPOINTS / name, target=target, offline=True, **options)
+            assert models[key].name == family_of(name)["entry"]
         return models[key]
 
     yield once
