@@ -83,7 +83,7 @@ class ConstantAssignment(click.ParamType[tuple[str, Any]]):
             self.fail(f"{value!r} must be NAME=VALUE, such as EPSILON=1e-6", param, ctx)
         if text in ("true", "false"):
             return name, text == "true"
-        if text.isidentifier() and text.lower() not in ("nan", "inf", "infinity"):
+        if text.isidentifier():
             return name, text
         for number in (int, float):
             try:
