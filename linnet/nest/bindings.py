@@ -2,7 +2,8 @@
 
 In goes the file and the paths of a program's manifest; out comes a plain dictionary from path
 to tensor name, `{i}` patterns written out. A name that the file does not mention stands for
-itself. Nothing is computed and no checkpoint is opened here: all work is on names.
+itself. Where older files have other names, a pair may list them all; the first that a checkpoint
+has counts. Nothing is computed and no checkpoint is opened here: all work is on names.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ _PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 @dataclass(frozen=True)
 class Bindings:
-    """The pairs of one file, patterns not yet written out. `title` names them in messages."""
+    """The pairs of one file, patterns not yet written out. `title` names them in messages; `others`
+    are the pairs' second names, their third, and so on."""
 
     title: str
     pairs: Mapping[str, str]
+    others: tuple[Mapping[str, str], ...] = ()
 
     def expand(self, paths: Iterable[str]) -> dict[str, str]:
         """Map each of `paths` that the file speaks of to its tensor name.
@@ -59,13 +62,26 @@ class Bindings:
             )
         return result
 
+    def further(self, paths: Iterable[str]) -> list[dict[str, str]]:
+        """As `expand`, for the second names of `paths`, the third, and so on."""
+        paths = list(paths)
+        result = []
+        for pairs in self.others:
+            found = Bindings(self.title, pairs).expand(paths)
+            # A key that is written out has all its names itself.
+            own = {p: n for p, n in found.items() if p in pairs or p not in self.pairs}
+            result.append(own)
+        return result
+
     def kinds(self) -> set[str]:
         """The tensor names of the patterns, with `{i}` for every array position."""
-        return {_PLACE.sub("{i}", name) for name in self.pairs.values() if _PLACE.search(name)}
+        names = [name for pairs in (self.pairs, *self.others) for name in pairs.values()]
+        return {_PLACE.sub("{i}", name) for name in names if _PLACE.search(name)}
 
 
 def load_bindings(file: Path) -> Bindings:
-    """Read one flat JSON object of strings. Raises CardError naming each bad pair."""
+    """Read one flat JSON object of strings and lists of strings. Raises CardError naming each bad
+    pair."""
     try:
         data = json.loads(file.read_bytes(), object_pairs_hook=_unique)
     except OSError as error:
@@ -80,10 +96,15 @@ def load_bindings(file: Path) -> Bindings:
 def checked_bindings(pairs: Mapping[str, Any], title: str) -> Bindings:
     """Pairs of parameter path and tensor name as bindings; `title` is what messages call them.
     Raises CardError naming each bad pair."""
-    problems = [wrong for key, name in pairs.items() if (wrong := _pair_problem(key, name))]
+    names = {key: name if isinstance(name, list) else [name] for key, name in pairs.items()}
+    problems = [
+        w for key, all in names.items() for n in all or [None] if (w := _pair_problem(key, n))
+    ]
     if problems:
         raise CardError(f"{title}: these pairs are not valid:" + _listed(problems))
-    return Bindings(title, pairs)
+    most = max(map(len, names.values()), default=1)
+    first, *others = [{k: n[at] for k, n in names.items() if at < len(n)} for at in range(most)]
+    return Bindings(title, first, tuple(others))
 
 
 def tensor_names(
@@ -94,19 +115,29 @@ def tensor_names(
 ) -> dict[str, str]:
     """The tensor that each parameter path takes from a checkpoint with the names `available`.
 
-    All names get the prefix under which most of them are there. A name may still be missing:
-    whoever binds reports that. Raises CardError as `Bindings.expand`.
+    All names get the prefix under which most of them are there. Of several names for a path it is
+    the first that is there, or the first. A name may still be missing: whoever binds reports that.
+    Raises CardError as `Bindings.expand`.
     """
-    paths = list(paths)
+    paths, there = list(paths), set(available)
     bound = {} if bindings is None else bindings.expand(paths)
-    names = {path: bound.get(path, path) for path in paths}
-    prefix = _best_prefix(set(names.values()), set(available), prefixes)
-    return {path: prefix + name for path, name in names.items()}
+    further = [] if bindings is None else bindings.further(paths)
+    names = {p: (bound.get(p, p), *(more[p] for more in further if p in more)) for p in paths}
+    prefix = _best_prefix(set(names.values()), there, prefixes)
+    return {path: prefix + _first(prefix, known, there) for path, known in names.items()}
 
 
-def _best_prefix(wanted: set[str], available: set[str], prefixes: Sequence[str]) -> str:
-    hits = [sum(prefix + name in available for name in wanted) for prefix in prefixes]
+def _best_prefix(wanted: set[tuple[str, ...]], available: set[str], prefixes: Sequence[str]) -> str:
+    hits = [
+        sum(prefix + _first(prefix, n, available) in available for n in wanted)
+        for prefix in prefixes
+    ]
     return prefixes[hits.index(max(hits))] if hits else ""
+
+
+def _first(prefix: str, names: tuple[str, ...], available: set[str]) -> str:
+    """The first of `names` that is there, or the first."""
+    return next((name for name in names if prefix + name in available), names[0])
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

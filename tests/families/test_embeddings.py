@@ -7,13 +7,16 @@ same bits alone and in any batch, however it is padded, on any number of threads
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from families.data import Arrays, names, references
+from families.data import CHECKPOINTS, Arrays, names, references
+from linnet import nest
 from linnet.nest import Model
 
 Load = Callable[..., Model]
@@ -118,3 +121,18 @@ def test_a_row_without_tokens_gives_zeros_and_disturbs_no_other(load: Load, name
     assert found[0].tolist() == [0.0] * found.shape[1]
     alone = model.entries["embed"](*padded([(ids, kinds)], len(ids)))
     assert found[1].tobytes() == alone[0].tobytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_older_names_of_the_same_weights(load: Load, name: str, tmp_path: Path) -> None:
+    shutil.copytree(CHECKPOINTS / name, tmp_path, dirs_exist_ok=True)
+    file = tmp_path / "model.safetensors"
+    data = file.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    # The names of TensorFlow, which the first published files still have.
+    header = data[8 : 8 + size].replace(b"LayerNorm.weight", b"LayerNorm.gamma")
+    header = header.replace(b"LayerNorm.bias", b"LayerNorm.beta").ljust(size)
+    file.write_bytes(data[:8] + header + data[8 + size :])
+    with nest.load(tmp_path) as model:
+        assert b"LayerNorm.gamma" in header
+        assert model.embed([1, 2, 3]).tobytes() == load(name).embed([1, 2, 3]).tobytes()

@@ -40,6 +40,23 @@ def test_patterns_have_no_place_where_all_arrays_are_empty(tmp_path: Path) -> No
     assert load_bindings(file).kinds() == {"h.{i}.w"}
 
 
+def test_older_names_stand_behind_the_usual_one(tmp_path: Path) -> None:
+    file = tmp_path / "bindings.json"
+    text = (
+        '{"blocks.{i}.w": ["h.{i}.w", "h.{i}.g", "g.{i}"], "blocks.3.w": "odd", "top": ["t", "u"]}'
+    )
+    file.write_text(text, encoding="utf-8")
+    found = load_bindings(file)
+    paths = ["blocks.0.w", "blocks.1.w", "blocks.2.w", "blocks.3.w", "top", "norm.w"]
+    there = ["m.h.0.w", "m.h.0.g", "m.g.1", "m.h.2.g", "m.u", "m.norm.w"]
+    assert list(tensor_names(found, paths, there, ["", "m."]).values()) == [
+        *("m.h.0.w", "m.g.1", "m.h.2.g", "m.odd", "m.u", "m.norm.w"),
+    ]
+    # Where none is there, the usual name is what is missed.
+    assert tensor_names(found, paths, [])["top"] == "t"
+    assert found.kinds() == {"h.{i}.w", "h.{i}.g", "g.{i}"}
+
+
 @pytest.mark.parametrize(
     ("text", "messages"),
     [
@@ -48,6 +65,10 @@ def test_patterns_have_no_place_where_all_arrays_are_empty(tmp_path: Path) -> No
         ('{"blocks.{i}.w": "a.{i}", "blocks.{j}.w": "b.{j}"}', ["another pattern"]),
         ('{"blocks.{i}.w": "h.{j}"}', ["{j}"]),
         ('{"top": "a{"}', ["bracket"]),
+        (
+            '{"top": ["a", "b}"], "norm.w": [], "blocks.0.w": ["a", 3]}',
+            ["b}", "norm.w", "blocks.0"],
+        ),
         ('{"top": 3, "norm.w": ""}', ["'top'", "'norm.w'"]),
         ('{"top": "a", "top": "b"}', ["twice"]),
         ("[]", ["one JSON object"]),
