@@ -234,7 +234,13 @@ def _show_proposal(console: Console, found: Proposal) -> None:
 @click.option(
     "--tokens", type=click.IntRange(1), default=64, show_default=True, help="Of a new text."
 )
-@click.option("--python", metavar="PATH", help="The Python that has torch and transformers.")
+@click.option(
+    "--python",
+    metavar="PATH",
+    envvar="LINNET_BENCH_PYTHON",
+    show_envvar=True,
+    help="The Python that has torch and transformers.",
+)
 @common
 @click.pass_obj
 def reference(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +37,7 @@ def test_every_block_does_what_the_page_says(
     path: Path, tmp_path: Path, variables: dict[str, str], request: pytest.FixtureRequest
 ) -> None:
     text = path.read_text("utf-8")
+    shutil.copytree(ROOT / "tests/data/stranger", tmp_path / "checkpoint")
     page = Page(path, tmp_path, variables)
     update = bool(request.config.getoption("--update-golden"))
     written = page.run(text, update=update)

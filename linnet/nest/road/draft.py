@@ -142,8 +142,10 @@ def _config(facts: Facts) -> Iterator[str]:
         yield "[config.generics]"
     for size in given:
         key = _text(size.key or "")
-        default = size.default and f"{{ key = {key}, default = {_text(size.default)} }}"
-        yield f"{size.name} = {default or key}"
+        more = [f"default = {_text(size.default)}"] if size.default else []
+        more += ["count = true"] if size.counted else []
+        table = f"{{ key = {', '.join([key, *more])} }}"
+        yield f"{size.name} = {table if more else key}"
 
 
 def _wrapped(words: list[str]) -> list[str]:

@@ -61,12 +61,14 @@ MOST_MULTIPLE = 4
 @dataclass(frozen=True)
 class Size:
     """A generic: its name, its value, and the key of config.json that gives it, if one does.
-    `default` is a formula that stands in for a missing key."""
+    `default` is a formula that stands in for a missing key. `counted`: it is the number of what
+    the key holds."""
 
     name: str
     value: int
     key: str | None
     default: str | None = None
+    counted: bool = False
 
 
 def flat(config: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
@@ -90,7 +92,7 @@ def guessed(config: Mapping[str, Any]) -> list[Size]:
     _add_head_width(found)
     labels = config.get("id2label")
     if isinstance(labels, dict) and labels and _is_classifier(config):
-        found["Classes"] = Size("Classes", len(labels), None)
+        found["Classes"] = Size("Classes", len(labels), "id2label", counted=True)
     return list(found.values())
 
 
