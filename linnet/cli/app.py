@@ -24,6 +24,7 @@ COMMANDS = {
     "init": "Begin a package of your own.",
     "generate": "Write text with a model.",
     "embed": "Turn texts into vectors with a model.",
+    "classify": "Say what images show with a model.",
     "check": "Check sources without running them.",
     "fmt": "Format sources in the one style there is.",
     "lsp": "Serve an editor: the language server.",

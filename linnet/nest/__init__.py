@@ -2,7 +2,7 @@
 
     from linnet import nest
 
-    with nest.load("gpt2-tales") as model:
+    with nest.load("finch") as model:
         for piece in model.stream("Once upon a time", max_new_tokens=40):
             print(piece, end="")
 
@@ -13,10 +13,11 @@ cheap: numpy, the compiler, tokenizers and the hub are imported when they are fi
 from __future__ import annotations
 
 from linnet.nest.card import Card
+from linnet.nest.classify import Guess
 from linnet.nest.generate import Completion
 from linnet.nest.loader import load
 from linnet.nest.model import Model
 from linnet.nest.registry import find as show
 from linnet.nest.registry import names as list
 
-__all__ = ["Card", "Completion", "Model", "list", "load", "show"]
+__all__ = ["Card", "Completion", "Guess", "Model", "list", "load", "show"]

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import inspect
 import keyword
+import os
 import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, overload
 
 from linnet.artifact import Argument, Entry
 from linnet.errors import UsageError
 from linnet.nest import tasks
 from linnet.nest.card import Card
+from linnet.nest.classify import DEFAULT_TOP, Guess, Sight, classify
 from linnet.nest.embed import BATCH_TOKENS, Texts, embeddings
 from linnet.nest.generate import Completion, Request, Setup, TextStream, text_of
 from linnet.nest.nearest import did_you_mean
@@ -29,6 +31,7 @@ from linnet.nest.text import Tokenizer
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from PIL.Image import Image as Picture
 
 PREFILL, DECODE = "prefill", "decode"
 
@@ -61,6 +64,7 @@ class Facts:
     text: Setup | None = None
     notes: tuple[str, ...] = ()
     """Lines about this checkpoint for `explain`: where it was found, what was ignored."""
+    sight: Sight | None = None
 
 
 class _Callable(Protocol):
@@ -239,6 +243,42 @@ class Model:
         width = int(entry.results[0].dims[-1])
         with self._lock:
             return embeddings(partial(self.call, entry.name), width, asked, batch_tokens)
+
+    @overload
+    def classify(
+        self, images: list[Any] | tuple[Any, ...], *, top: int = DEFAULT_TOP
+    ) -> list[list[Guess]]: ...
+
+    @overload
+    def classify(
+        self, images: str | os.PathLike[str] | Picture, *, top: int = DEFAULT_TOP
+    ) -> list[Guess]: ...
+
+    @overload
+    def classify(
+        self, images: NDArray[Any], *, top: int = DEFAULT_TOP
+    ) -> list[Guess] | list[list[Guess]]: ...
+
+    def classify(self, images: Any, *, top: int = DEFAULT_TOP) -> list[Guess] | list[list[Guess]]:
+        """The `top` likeliest classes, likeliest first: of one image a list of `Guess`, pairs of
+        a label and a score; of several (a list, or an array with one axis more) such a list for
+        each. Scores of all classes sum to 1; their bits do not depend on the images beside.
+
+        An image is a path, a Pillow image, an array [H, W, 3] of u8, or an array [C, Size, Size] of
+        floats that is prepared already (see `nest.image`).
+
+        Raises ImageError for what is missing, damaged or no image, UsageError for a `top` that is
+        no number of at least 1 and for a model without this task.
+        """
+        tasks.check(tasks.CLASSIFICATION, self.card, self._entries)
+        if self._facts.sight is None:
+            raise UsageError(
+                f"{self.name} cannot classify images: its card has no [image] table",
+                help="add [image] to nest.toml",
+            )
+        entry = tasks.CLASSIFICATION.method
+        with self._lock:
+            return classify(self._facts.sight, partial(self.call, entry), images, top)
 
     def generate(
         self,

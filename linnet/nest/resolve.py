@@ -13,7 +13,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linnet.errors import CheckpointError, UsageError
@@ -42,6 +42,7 @@ class Checkpoint:
     generation: Path | None
     tokenizer: Mapping[str, Path]
     origin: str
+    preprocessor: Path | None = None
 
 
 def resolve(
@@ -92,7 +93,7 @@ def _explicit(card: Card, checkpoint: str | os.PathLike[str]) -> Checkpoint:
     if path.is_dir():
         return _in_folder(card, path, (), f"the path {path}")
     found = _in_folder(card, path.parent, (), f"the path {path}")
-    return Checkpoint(path, found.config, found.generation, found.tokenizer, found.origin)
+    return replace(found, weights=path)
 
 
 def _in_folder(card: Card, folder: Path, names: tuple[str, ...], origin: str) -> Checkpoint:
@@ -104,6 +105,7 @@ def _in_folder(card: Card, folder: Path, names: tuple[str, ...], origin: str) ->
         generation=_if_there(folder / GENERATION_FILE),
         tokenizer=tokenizer,
         origin=origin,
+        preprocessor=_if_there(folder / PREPROCESSOR_FILE),
     )
 
 

@@ -23,7 +23,8 @@ A family file:
                      "class": "...",              of transformers, if the task's is not meant
                      "config": { ... },           for the config class
                      "published": { ... },        keys to write over in config.json: older forms
-                     "drop": [ ... ] } ] }        keys to take out of it
+                     "drop": [ ... ],             keys to take out of it
+                     "preprocessor": { ... } } ] }   preprocessor_config.json, of models of images
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ TESTS = Path(__file__).parents[1]
 FAMILIES = TESTS / "families"
 DATA = TESTS / "data" / "families"
 REFERENCES = "references.npz"
+PREPROCESSOR = "preprocessor_config.json"
 
 Arrays = dict[str, np.ndarray]
 
@@ -118,9 +120,46 @@ def embedding(model: Any, inputs: Mapping[str, Any], draw: np.random.Generator) 
     return stored
 
 
+def image_classification(
+    model: Any, inputs: Mapping[str, Any], draw: np.random.Generator
+) -> Arrays:
+    """image<k> u8[h, w, C] of `sizes`; pixels<k> f32[C, Size, Size], the same as transformers
+    prepares them by Pillow; logits<k> f32[Classes]."""
+    import PIL.Image
+    from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
+
+    prepare = ViTImageProcessorPil.from_pretrained(model.name_or_path)
+    stored: Arrays = {}
+    for k, (height, width) in enumerate(inputs["sizes"]):
+        image = _picture(height, width, model.config.num_channels, draw)
+        picture = PIL.Image.fromarray(image.squeeze(2) if image.shape[2] == 1 else image)
+        pixels = prepare(picture, return_tensors="np")
+        pixels = np.stack(pixels["pixel_values"]).astype(np.float32)
+        logits = model(torch.tensor(pixels)).logits
+        best = torch.topk(logits[0], 2).values
+        if float(best[0] - best[1]) < LEAST_MARGIN:
+            raise Unfit(f"a margin of {float(best[0] - best[1]):.4f}")
+        stored[f"image{k}"], stored[f"pixels{k}"] = image, pixels[0]
+        stored[f"logits{k}"] = logits[0].numpy()
+    if len({int(stored[f"logits{k}"].argmax()) for k in range(len(inputs["sizes"]))}) == 1:
+        raise Unfit("always the same class")
+    return stored
+
+
+def _picture(height: int, width: int, channels: int, draw: np.random.Generator) -> np.ndarray:
+    """Waves of another length and direction in each channel, and some noise."""
+    y, x = np.mgrid[0 : 1 : height * 1j, 0 : 1 : width * 1j][..., None]
+    a, b, c = draw.uniform(-9, 9, (3, channels))
+    waves = np.sin(a * x + b * y + c) + 0.2 * draw.standard_normal((height, width, channels))
+    return np.clip(127.5 * (waves + 1), 0, 255).astype(np.uint8)
+
+
 TASKS = {
     "text-generation": Task(transformers.AutoModelForCausalLM, text_generation),
     "embedding": Task(transformers.AutoModel, embedding),
+    "image-classification": Task(
+        transformers.AutoModelForImageClassification, image_classification
+    ),
 }
 
 
@@ -173,6 +212,8 @@ def write(folder: Path, family: Mapping[str, Any], described: Mapping[str, Any],
     shutil.rmtree(folder, ignore_errors=True)
     model.to(getattr(torch, described.get("dtype", "float32"))).save_pretrained(folder)
     _publish(folder / "config.json", described)
+    if "preprocessor" in described:
+        (folder / PREPROCESSOR).write_text(json.dumps(described["preprocessor"], indent=2) + "\n")
     found = references(folder, family, seed)
     np.savez_compressed(folder / REFERENCES, seed=np.int64(seed), **found)
 
