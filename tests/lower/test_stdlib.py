@@ -228,6 +228,13 @@ def test_rope_turns_pairs_of_coordinates() -> None:
     assert np.array_equal(got[1], back[1])
 
 
+def test_rope_rates_are_rounded_step_by_step() -> None:
+    rates = run("rope", "rope_rates", {"D": 12}, np.float32(5000.0))
+    exponent = np.arange(0, 12, 2, dtype=np.float32) / np.float32(12)
+    power = (5000.0 ** exponent.astype(np.float64)).astype(np.float32)
+    assert rates.tobytes() == (np.float32(1) / power).tobytes()
+
+
 def test_swiglu() -> None:
     x, gate, up, down = f32(2, 6), f32(9, 6), f32(9, 6), f32(6, 9)
     raised = x @ gate.T
