@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 
 from families.data import CHECKPOINTS, references
 from linnet import nest
-from linnet.errors import ConfigError, LinnetError
+from linnet.errors import CheckpointError, ConfigError, LinnetError
 from linnet.nest import Model
 
 FIRST = "gpt-neox-1"
@@ -59,6 +59,23 @@ def test_an_older_checkpoint_is_the_same_model(load: Callable[..., Model], older
         found = model.forward(prompt)
         assert "attention.masked_bias" in model.explain()
     assert np.array_equal(found, load(FIRST).forward(prompt))
+
+
+def test_config_json_says_whether_the_head_is_the_token_table(older: Path) -> None:
+    file = older / "model.safetensors"
+    weights = load_file(file)
+    head = weights.pop("embed_out.weight")
+    save_file(weights, file)
+    with pytest.raises(CheckpointError, match=r"no `embed_out\.weight`.*tie_word_embeddings"):
+        nest.load(older)
+    with nest.load(changed(older, tie_word_embeddings=True)) as model:
+        without = model.forward(references(FIRST)["prompt1"][None])
+    save_file(weights | {"embed_out.weight": weights["gpt_neox.embed_in.weight"]}, file)
+    with nest.load(older) as model:
+        assert np.array_equal(model.forward(references(FIRST)["prompt1"][None]), without)
+    save_file(weights | {"embed_out.weight": head}, file)
+    with pytest.raises(CheckpointError, match=r"`embed_out\.weight` differs"):
+        nest.load(older)
 
 
 @pytest.mark.parametrize(
