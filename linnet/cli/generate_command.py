@@ -93,8 +93,8 @@ def generate(
 
     Without MODEL it is the one that came with the installation. The prompt is --prompt, else
     --file, else stdin unless that is a terminal; of a file and of stdin one final newline is
-    left out. An empty prompt starts from the end-of-text token. The text also ends where the
-    model's positions do.
+    left out. An empty prompt starts from the token that begins a text, or else from the one that
+    ends one. The text also ends where the model's positions do.
     """
     parameters = _parameters(sampling, max_tokens, stop, ignore_eos)
     _check(parameters, threads)

@@ -232,7 +232,7 @@ def prompt_ids(setup: Setup, prompt: object) -> tuple[int, ...]:
         raise UsageError("the prompt is a list of prompts", help="call generate once for each")
     if not items:
         raise UsageError(
-            "the prompt holds no token ids", help='"" starts from the end-of-text token'
+            "the prompt holds no token ids", help='"" starts from the beginning of a text'
         )
     return tuple(checked_ids(items, "prompt", "the prompt", setup.name, setup.vocabulary))
 
