@@ -10,7 +10,7 @@ neighbours: the parts of one module lie in one module.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -123,16 +123,13 @@ def propose(
     declared = list(parameters)
     optional = {p.path: p.optional for p in declared}
     ours, theirs = _units({p.path: _Shape(p.dtype, p.dims) for p in declared}, tensors)
-    search = _Search(ours, theirs)
+    spare = (u.pattern for u in ours if all(optional[name] for name in u.names))
+    search = _Search(ours, theirs, frozenset(spare))
     search.take_given(given or {})
     search.run()
     return Proposal(
         pairs=tuple(search.pair(unit) for unit in ours if unit.pattern in search.found),
-        open=tuple(
-            search.unsolved(unit, all(optional[name] for name in unit.names))
-            for unit in ours
-            if unit.pattern not in search.found
-        ),
+        open=tuple(search.unsolved(unit) for unit in ours if unit.pattern not in search.found),
         left=tuple((u.pattern, u.shape) for u in theirs if u.pattern not in search.taken),
     )
 
@@ -174,6 +171,7 @@ class _Search:
 
     ours: list[Kind]
     theirs: list[Kind]
+    optional: frozenset[str] = frozenset()
     found: dict[str, str] = field(default_factory=dict)
     taken: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
@@ -211,6 +209,8 @@ class _Search:
             rivals = [s for (o, t), s in scores.items() if (o == ours) != (t == theirs)]
             if not rivals:
                 clear.append((score + 1, ours, theirs, self._alone(ours, theirs)))
+            elif self._must(ours, theirs, scores):
+                clear.append((score, ours, theirs, "it must have one, and this is all there is"))
             elif score >= ENOUGH and score - max(rivals) >= CLEAR:
                 clear.append((score, ours, theirs, "its name is the likest"))
         for _, ours, theirs, why in sorted(clear, reverse=True):
@@ -220,6 +220,14 @@ class _Search:
                     return True
         return bool(clear)
 
+    def _must(self, ours: str, theirs: str, scores: Mapping[tuple[str, str], float]) -> bool:
+        """Whether a parameter that must have a tensor has this one candidate, which all others
+        that could take it can do without."""
+        if ours in self.optional or any(o == ours and t != theirs for o, t in scores):
+            return False
+        others = {o for o, t in scores if t == theirs and o != ours}
+        return others <= self.optional
+
     def _alone(self, ours: str, theirs: str) -> str:
         others = sum((o == ours) != (t == theirs) for o, t in self._likeness)
         return "the others of its shape are taken" if others else "no other has its shape"
@@ -227,40 +235,42 @@ class _Search:
     def _scores(self) -> dict[tuple[str, str], float]:
         """The likeness of all pairs that are still possible, raised where the modules that
         they lie in belong together, and lowered where they belong to others."""
-        modules = self._modules()
+        modules, direct = self._modules()
         back = {theirs: ours for ours, theirs in modules.items()}
         result = {}
         for (ours, theirs), score in self._likeness.items():
-            if ours in self.found or theirs in self.taken:
-                continue
-            one, other = _module(ours), _module(theirs)
-            while one and other:
-                if modules.get(one) == other:
-                    score += 0.5
-                    break
-                if one in modules or other in back:
+            if ours not in self.found and theirs not in self.taken:
+                one = next((m for m in _around(ours) if m in modules), None)
+                other = next((m for m in _around(theirs) if m in back), "")
+                here = one is not None and _within(theirs, modules[one])
+                there = other in back and _within(ours, back[other])
+                if here and there:
+                    score += 0.5 if one in direct else 0.15
+                elif (one in direct and not here) or (back.get(other) in direct and not there):
                     score -= 0.5
-                    break
-                one, other = _module(one), _module(other)
-            result[ours, theirs] = score
+                result[ours, theirs] = score
         return result
 
-    def _modules(self) -> dict[str, str]:
-        """Modules that share a pair: the innermost ones, and those around them where unique."""
-        votes: dict[str, set[str]] = {}
-        for ours, theirs in self.found.items():
-            one, other = _module(ours), _module(theirs)
-            if one and other:
-                votes.setdefault(one, set()).add(other)
-        back: dict[str, set[str]] = {}
-        for one, others in votes.items():
-            for other in others:
-                back.setdefault(other, set()).add(one)
-        return {
-            one: other
-            for one, (other, *more) in ((o, tuple(s)) for o, s in votes.items())
-            if not more and len(back[other]) == 1
-        }
+    def _modules(self) -> tuple[dict[str, str], set[str]]:
+        """Modules that belong together by the pairs found so far: those that hold a pair
+        directly, named again in the second, and those around several parts that lie in one
+        module on both sides. The latter may be larger on one side than on the other."""
+        result: dict[str, str] = {}
+        certain = set()
+        for one in {m for ours in self.found for m in _around(ours)}:
+            inside = {o: t for o, t in self.found.items() if _within(o, one)}
+            other = _common([_module(t) for t in inside.values()])
+            parts = {o.removeprefix(f"{one}.").partition(".")[0] for o in inside}
+            branches = {t.removeprefix(f"{other}.").partition(".")[0] for t in inside.values()}
+            direct = all(_module(o) == one for o in inside)
+            if not other or not (direct or (len(parts) > 1 and len(branches) > 1)):
+                continue
+            if all(_within(o, one) for o, t in self.found.items() if _within(t, other)):
+                result[one] = other
+                certain |= {one} if direct else set()
+        theirs = list(result.values())
+        single = {one: other for one, other in result.items() if theirs.count(other) == 1}
+        return single, certain
 
     def _take(self, ours: str, theirs: str, why: str) -> None:
         self.found[ours], self.taken[theirs], self.reasons[ours] = theirs, ours, why
@@ -275,7 +285,8 @@ class _Search:
             self.reasons[unit.pattern],
         )
 
-    def unsolved(self, unit: Kind, optional: bool) -> Open:
+    def unsolved(self, unit: Kind) -> Open:
+        optional = unit.pattern in self.optional
         scores = {t: s for (o, t), s in self._scores().items() if o == unit.pattern}
         if scores:
             best = sorted(scores, key=lambda t: -scores[t])[:SHOWN]
@@ -316,6 +327,27 @@ def _lettered(pattern: str, by: str) -> str:
 
 def _module(name: str) -> str:
     return name.rpartition(".")[0]
+
+
+def _around(name: str) -> Iterator[str]:
+    """The modules around a name, the innermost first."""
+    while name := _module(name):
+        yield name
+
+
+def _within(name: str, module: str) -> bool:
+    return name.startswith(f"{module}.")
+
+
+def _common(modules: list[str]) -> str:
+    """The innermost module that is or holds all of these."""
+    parts = [module.split(".") for module in modules]
+    shared = []
+    for column in zip(*parts, strict=False):
+        if len(set(column)) > 1:
+            break
+        shared.append(column[0])
+    return ".".join(shared)
 
 
 # --- likeness of names ----------------------------------------------------------------------
