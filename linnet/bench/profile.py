@@ -167,7 +167,7 @@ class _Timed:
         self.threads = machine.workers
         self._program = Program(built.artifact, machine, opened.source, opened.binding, strict=True)
         self._entry: Entry = self._program.entries[request.entry]
-        self._inputs, self.call = _inputs(self._entry, request, subject.vocabulary)
+        self._inputs, self.call = _inputs(self._entry, request, subject)
 
     def run(self) -> npt.NDArray[np.int64]:
         """The stamps [call, step + 1] in nanoseconds."""
@@ -223,8 +223,8 @@ def _stamps(built: driver.Built, steps: int) -> Any:
     )
 
 
-def _inputs(entry: Entry, request: Request, vocabulary: int) -> tuple[list[Any], Call]:
-    """Arguments for an entry, by the names that entries for serving have, and the sizes of the
+def _inputs(entry: Entry, request: Request, subject: Subject) -> tuple[list[Any], Call]:
+    """Arguments for an entry, by the names that entries for a task have, and the sizes of the
     call. Raises UsageError for an input of another name."""
     draws = np.random.default_rng(0)
     sizes = {name: request.tokens if name == "S" else request.rows for name in entry.sizes}
@@ -234,7 +234,7 @@ def _inputs(entry: Entry, request: Request, vocabulary: int) -> tuple[list[Any],
         shape = [int(dim) if dim.isdigit() else sizes.get(dim, 1) for dim in argument.dims]
         match argument.name:
             case "token" | "tokens":
-                arrays.append(draws.integers(0, vocabulary, shape, np.int32))
+                arrays.append(draws.integers(0, subject.vocabulary, shape, np.int32))
             case "pos" | "positions":
                 position = request.position
                 arrays.append(np.full(shape, position, np.int32))
@@ -242,10 +242,14 @@ def _inputs(entry: Entry, request: Request, vocabulary: int) -> tuple[list[Any],
                 arrays.append(np.arange(shape[0], dtype=np.int32))
             case "lengths":
                 arrays.append(np.full(shape, request.tokens, np.int32))
+            case "kinds":
+                arrays.append(np.zeros(shape, np.int32))
+            case "pixels":
+                arrays.append(draws.standard_normal(shape, np.float32))
             case other:
                 raise UsageError(
                     f"`{entry.name}` takes `{other}`, and a profile knows what to give for token, "
-                    "tokens, pos, positions, slots and lengths only"
+                    "tokens, pos, positions, slots, lengths, kinds and pixels only"
                 )
     return arrays, Call(sizes, position)
 

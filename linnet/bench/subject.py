@@ -56,7 +56,8 @@ class Subject:
     def request(self, rows: int = 1) -> driver.Request:
         """The request to compile it, for a number of rows kept between calls."""
         generics = dict(self.generics)
-        if rows != 1:
+        # Models with another task keep nothing; their entries take as many rows as come.
+        if rows != 1 and self.card.about.task in (None, "text-generation"):
             generics[ROWS] = rows
         return request_for(self.card, dataclasses.replace(self.settings, generics=generics))
 

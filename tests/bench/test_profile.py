@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from linnet import driver
@@ -29,6 +31,14 @@ def test_every_step_of_every_entry_is_timed(entry: str) -> None:
     assert sum(line.seconds for line in found.lines) == pytest.approx(found.total, rel=0.5)
     products = [line for line in found.lines if line.cost.operations > 1e5]
     assert len(products) >= 4 * 4  # four matrices in each of four layers
+    assert found.total > 0
+
+
+@pytest.mark.parametrize("entry", ["forward", "embed"])
+def test_entries_of_another_task(entry: str) -> None:
+    folder = Path(__file__).parents[1] / "data" / "families" / "bert-1"
+    found = profile(Request(str(folder), entry=entry, tokens=8, rows=3, threads=1, calls=3))
+    assert found.call.sizes == {"B": 3, "S": 8}
     assert found.total > 0
 
 
