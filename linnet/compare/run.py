@@ -92,6 +92,7 @@ def compare(request: Request, say: Say = lambda text: None) -> Result:
         graph = trace.lowered(asked)
         tokens = _tokens(subject, request) if _takes_tokens(graph) else ()
         given = inputs_of.make(graph, tokens, request.seed)
+        python = _python(request.pythons) if request.stack == TRANSFORMERS else ""
         say("running the compiled code")
         ours = trace.compiled(opened, asked, graph, given.ours)
         matched: Mapping[str, tuple[str, ...]] = {}
@@ -101,7 +102,7 @@ def compare(request: Request, say: Say = lambda text: None) -> Result:
             title, verdicts = "the interpreter", against_trace(ours, theirs, request.tolerance)
         else:
             say("running transformers")
-            recording, matched = record(subject, opened, ours, given.theirs, request.pythons)
+            recording, matched = record(subject, opened, ours, given.theirs, python)
             title = recording.title
             verdicts = against_recording(ours, recording, matched, request.tolerance)
         weights = "random weights" if subject.is_random else _place(subject)
@@ -174,7 +175,7 @@ def record(
     opened: Opened,
     ours: Trace,
     inputs: Mapping[str, Any],
-    pythons: Sequence[str],
+    python: str,
 ) -> tuple[Recording, dict[str, tuple[str, ...]]]:
     """What transformers computes from the same checkpoint and inputs, and which of its modules
     are our blocks. Raises LinnetError where it cannot."""
@@ -188,7 +189,7 @@ def record(
         file = Path(place) / "inputs.npz"
         np.savez(file, **inputs)
         try:
-            with Client(_python(pythons), module=WORKER) as client:
+            with Client(python, module=WORKER) as client:
                 client.ask(
                     "record",
                     checkpoint=str(folder.resolve()),

@@ -32,7 +32,7 @@ def main() -> None:
     graph = trace.lowered(trace.probed(opened, entry, "scalar", "equivalent"))
     inputs = make(graph, [int(k) for k in given.tokens.split(",")])
     ours = trace.interpreted(opened, graph, inputs.ours)
-    recording, _ = run.record(subject, opened, ours, inputs.theirs, (given.python,))
+    recording, _ = run.record(subject, opened, ours, inputs.theirs, given.python)
     given.out.mkdir(parents=True, exist_ok=True)
     recording.save(given.out)
 
