@@ -64,7 +64,8 @@ def classify(
     from linnet.nest.classify import DEFAULT_TOP
 
     count = DEFAULT_TOP if top is None else top
-    card = card_for("image-classification", model, hint="the model comes first, then the images")
+    hint = "the model comes first, then the images"
+    card = card_for("image-classification", model, hint=hint, offline=offline)
     _check(images, count, threads)
     with load(console, card, checkpoint, target, numerics, threads, offline) as loaded:
         begin = time.perf_counter()

@@ -78,7 +78,7 @@ def compare(
     the module computed. Where the two part, the op to look at is named with its place in the
     source, and what came into it. Exits with 1 where they do.
     """
-    from linnet.cli.subject import find_model
+    from linnet.cli.subject import find_model, place_of
     from linnet.compare import report
     from linnet.compare.run import Request
     from linnet.compare.run import compare as run
@@ -89,7 +89,7 @@ def compare(
         request = Request(
             card.file,
             stack=stack,
-            checkpoint=checkpoint,
+            checkpoint=place_of(card, checkpoint),
             entry=entry,
             tokens=tokens,
             prompt=prompt,

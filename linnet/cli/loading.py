@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from linnet.nest.model import Model
 
 
-def card_for(task: str, model: str | None, hint: str, *, offline: bool = False) -> Card:
+def card_for(task: str, model: str | None, hint: str, *, offline: bool) -> Card:
     """The card of a model, or of the one that came with the installation. `hint` says how texts
     are given, for those who gave one in place of a name.
 

@@ -131,7 +131,9 @@ def _fail(what: str, problems: Iterable[str]) -> None:
 
 
 def _card(known: _Known) -> str:
-    known.card = find_model(known.name)
+    known.card = find_model(known.name, offline=not known.download)
+    if known.checkpoint is None and known.card.checkpoint is not None:
+        known.checkpoint = str(known.card.checkpoint)
     return known.card.about.title
 
 
