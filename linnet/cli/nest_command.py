@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linnet.cli.options import HELP, common, json_option
+from linnet.cli.options import HELP, common, json_option, usage
 from linnet.cli.terminal import Console, counted, table
 
 if TYPE_CHECKING:
@@ -297,7 +297,9 @@ def diagram(console: Console, name: str, entry: str | None, output: str | None) 
     from linnet.cli.subject import find_model
     from linnet.nest.road.drawn import Drawings
 
-    text = Drawings(find_model(name)).of(entry)
+    drawings = Drawings(find_model(name))
+    with usage():
+        text = drawings.of(entry)
     if output is None:
         console.out(text)
         return
