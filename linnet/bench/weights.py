@@ -26,7 +26,7 @@ from linnet import driver
 from linnet.artifact import Parameter
 from linnet.bench.subject import Subject
 from linnet.errors import UsageError
-from linnet.nest.card import Constant
+from linnet.nest.card import ConfigSource, Constant, Generic
 
 MADE = {"f32": ("<f4", "F32"), "f16": ("<f2", "F16")}
 """Dtypes that weights are made in: numpy's name and the file's."""
@@ -59,12 +59,7 @@ def config_of(subject: Subject) -> dict[str, Any]:
         elif expectation.values:
             expectation.key.put(values, expectation.values[0])
     for name, source in subject.card.config_generics.items():
-        size = subject.generics[name]
-        if source.of is None:
-            source.key.put(values, size)
-        else:
-            assert isinstance(size, int)
-            source.key.put(values, size / source.of.value(subject.generics))
+        source.key.put(values, _held(subject.generics[name], source, subject.generics))
     for name, value in subject.settings.constants.items():
         if name in subject.card.config_constants:
             constant = subject.card.config_constants[name]
@@ -73,6 +68,15 @@ def config_of(subject: Subject) -> dict[str, Any]:
         end = min(subject.card.text.end_of_text_id, subject.vocabulary - 1)
         values |= {"bos_token_id": end, "eos_token_id": end}
     return values
+
+
+def _held(size: Generic, source: ConfigSource, generics: Mapping[str, Generic]) -> Any:
+    """What config.json holds where a generic has this size: itself, a share, or so many names."""
+    if not isinstance(size, int):
+        return size
+    if source.of is not None:
+        return size / source.of.value(generics)
+    return {str(n): f"LABEL_{n}" for n in range(size)} if source.count else size
 
 
 def _stored(value: Constant, values: Mapping[str, Constant] | None) -> Constant:
