@@ -78,14 +78,11 @@ class Tokenizer:
         around = self._backend.num_special_tokens_to_add(False)
         if most < around:
             raise UsageError(f"{most} tokens have no room for the {around} around every text")
-        ids = self.encode(text)
-        if len(ids) <= most:
-            return ids
-        self._backend.enable_truncation(max_length=most)
-        try:
-            return self.encode(text)
-        finally:
-            self._backend.no_truncation()
+        check_text(text, "the text")
+        bare = self._backend.encode(text, add_special_tokens=False)
+        bare.truncate(most - around)
+        ids: list[int] = self._backend.post_process(bare).ids
+        return ids
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of `ids`; bytes that are no UTF-8 become U+FFFD, unknown ids nothing."""
