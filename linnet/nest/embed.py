@@ -74,7 +74,10 @@ def embeddings(run: Entry, width: int, texts: Texts, batch_tokens: object) -> ND
         tokens = np.zeros((len(rows), lengths.max()), np.int32)
         for row, n in zip(tokens, rows, strict=True):
             row[: len(texts.ids[n])] = texts.ids[n]
-        result[rows] = run(tokens, np.zeros_like(tokens), lengths)
+        found = run(tokens, np.zeros_like(tokens), lengths)
+        if found.dtype == np.uint16:  # bf16 comes as its bits
+            found = (found.astype(np.uint32) << 16).view(np.float32)
+        result[rows] = found
     return result[0] if texts.single else result
 
 

@@ -102,6 +102,15 @@ def test_embed_gives_the_entrys_bits_in_the_order_of_the_texts(load: Load, name:
         assert alone[0].tobytes() == vector.tobytes() == model.embed(ids).tobytes()
 
 
+@pytest.mark.parametrize(("name", "half"), [("bert-2", "bf16"), ("bert-3", "f16")])
+def test_embeddings_of_a_model_in_half_precision_are_f32(load: Load, name: str, half: str) -> None:
+    lists = [[1, 2, 3], [4] * 20]
+    found = load(name, generics={"T": half}).embed(lists)
+    assert found.dtype == np.float32
+    assert np.abs(found - load(name).embed(lists)).max() < 0.05
+    assert np.abs(np.linalg.norm(found, axis=1) - 1).max() < 0.01
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_first_token_may_stand_for_the_text(load: Load, name: str) -> None:
     stored = references(name)
