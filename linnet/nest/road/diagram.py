@@ -292,7 +292,8 @@ class _Placed:
         goal = (x + end[0], y + end[1])
         lane = self.skips.get((source.step, step))
         if lane is None:
-            return _curve(*start, *goal)
+            # Straight down first, where others of its layer are taller.
+            return _curve(*start, *goal, low=y + self._below(source) if source.layer else 0.0)
         at = x + self.lanes[lane]
         # Where the layer below the source ends, lines of a wide row must not cross its items.
         low = y + self._below(source) + 6 + 2 * lane
@@ -318,9 +319,12 @@ def _fits(first: int, last: int, taken: list[tuple[int, int]]) -> bool:
     return all(last <= a or b <= first for a, b in taken)
 
 
-def _curve(x1: float, y1: float, x2: float, y2: float) -> list[str]:
+def _curve(x1: float, y1: float, x2: float, y2: float, low: float = 0.0) -> list[str]:
+    """A line from one point to another below it, straight down to `low` if that is below too."""
+    head = f"M {x1:.1f} {y1:.1f}" + (f" V {low:.1f}" if low > y1 else "")
+    y1 = max(y1, low)
     bend = max(10.0, (y2 - y1) / 2)
-    path = f"M {x1:.1f} {y1:.1f} C {x1:.1f} {y1 + bend:.1f} {x2:.1f} {y2 - bend:.1f} "
+    path = f"{head} C {x1:.1f} {y1 + bend:.1f} {x2:.1f} {y2 - bend:.1f} "
     return [f'<path class="line" d="{path}{x2:.1f} {y2:.1f}"/>', _tip(x2, y2)]
 
 

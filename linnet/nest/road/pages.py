@@ -156,11 +156,11 @@ def _sections(facts: Facts, folder: Path) -> Iterator[str]:
     readme = Readme.of(facts.card.folder / "README.md")
     if readme is not None:
         copied = readme.copied(folder, facts.card.name)
-        yield f'<section class="readme" aria-label="README">\n{copied}</section>'
+        yield f'<section class="readme">\n<h2>About</h2>\n{copied}</section>'
     if facts.card.source.path.is_file():
         text = facts.card.source.path.read_text(encoding="utf-8", errors="replace")
         shown = f"<details><summary>{escape(facts.card.source.path.name)}</summary>{_code(text)}"
-        yield _section("Source", f"{shown}</details>")
+        yield _section("Linnet source", f"{shown}</details>")
 
 
 def _section(title: str, body: str) -> str:

@@ -50,7 +50,7 @@ class Readme:
     def _headings(self, tokens: Sequence[Token]) -> None:
         for token in tokens:
             if token.tag in ("h1", "h2", "h3", "h4", "h5") and token.type.startswith("heading"):
-                token.tag = f"h{max(2, int(token.tag[1]))}"
+                token.tag = f"h{1 + int(token.tag[1])}"
 
     def _links(self, tokens: Sequence[Token], folder: Path, name: str) -> None:
         outside = [True]
