@@ -11,6 +11,7 @@ import pytest
 from linnet.errors import CheckpointError, UnknownModelError, UsageError
 from linnet.nest import registry
 from linnet.nest.card import Card, load_card
+from linnet.nest.config import load_config
 from linnet.nest.resolve import resolve
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
@@ -153,6 +154,28 @@ def test_a_download_asks_for_named_files_at_the_revision(
     asked.clear()
     resolve(hub_card)
     assert asked == []
+
+
+def test_a_model_for_embeddings_is_asked_how_it_pools(
+    card_file: Path, card_text: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stated = card_text.replace('license = "MIT"', 'license = "MIT"\ntask = "embedding"')
+    card_file.write_text(stated + HUB, encoding="utf-8")
+    files = {
+        "modules.json": '[{"type": "a.Pooling", "path": "1_P"}]',
+        "1_P/config.json": '{"pooling_mode": "cls"}',
+    }
+
+    def download(repo: str, name: str, *, revision: str, cache_dir: Path) -> str:
+        file = snapshot(cache) / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(files.get(name, "{}"), encoding="utf-8")
+        return str(file)
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    found = resolve(load_card(card_file))
+    assert found.config is not None
+    assert load_config(found.config).values["sentence_transformers"]["pooling"] == "cls"
 
 
 def test_models_are_found_by_name_or_folder(card_file: Path, monkeypatch: Any) -> None:
