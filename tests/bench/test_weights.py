@@ -13,8 +13,10 @@ from linnet import nest
 from linnet.artifact import Parameter
 from linnet.bench import weights
 from linnet.bench.subject import Subject
+from linnet.errors import UsageError
 from linnet.nest.config import Config
 from linnet.nest.settings import resolve_settings
+from linnet.runtime.checkpoint import open_checkpoint
 from tests.bench.conftest import EMBEDDED
 
 
@@ -67,3 +69,23 @@ def test_the_same_seed_gives_the_same_bytes(checkpoint: Path, tmp_path: Path) ->
     weights.write_checkpoint(Subject.find(EMBEDDED), tmp_path, seed=3)
     name = "model.safetensors"
     assert (tmp_path / name).read_bytes() == (checkpoint / name).read_bytes()
+
+
+def test_halves_are_the_nearest_and_pieces_leave_no_seam(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weights, "PIECE", 1000)
+    subject = Subject.find(EMBEDDED)
+    size = weights.write_checkpoint(subject, tmp_path, seed=3, dtype="bf16")
+    full, half = open_checkpoint(checkpoint), open_checkpoint(tmp_path)
+    assert full.names == half.names
+    for name in full.names:
+        assert half.tensors[name].dtype == "bf16"
+        values = full.array(name)
+        wide = np.empty_like(values)
+        half.widen(name, wide)
+        # A bf16 has 8 bits of precision: only the nearest is within half a step.
+        assert (np.abs(wide - values) <= np.abs(values) * 2.0**-8).all()
+    assert size == sum(half.tensors[name].nbytes for name in half.names)
+    with pytest.raises(UsageError, match="no parameter `other`"):
+        weights.write_checkpoint(subject, tmp_path, optional=["other"])
