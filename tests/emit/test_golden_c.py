@@ -1,4 +1,5 @@
-"""The C that a person would review: one small entry, its kernels and its loop, on two targets."""
+"""The C that a person would review: a small entry, its kernels and its loop, on two targets; one
+step of a decoder's layer."""
 
 from __future__ import annotations
 
@@ -35,6 +36,57 @@ pub block Net<In: Dim, Out: Dim> {
     }
 }
 """
+
+LAYER = """
+module golden
+
+use std.nn.linear::{linear}
+use std.nn.norm::{rms_norm}
+use std.nn.mlp::{swiglu}
+use std.nn.rope::{rope_rows}
+use std.nn.attention::{grouped_attention_rows}
+use std.nn.cache::{write_rows}
+
+/// Four heads of width 16 share two of keys; 3 rows of at most 32 positions.
+pub block Layer {
+    param norm: Tensor[64; f32]
+    param qkv: Tensor[128, 64; f32]
+    param out: Tensor[64, 64; f32]
+    param gate: Tensor[96, 64; f32]
+    param up: Tensor[96, 64; f32]
+    param down: Tensor[64, 96; f32]
+    state keys: Tensor[3, 2, 32, 16; f32]
+    state values: Tensor[3, 2, 32, 16; f32]
+
+    pub entry step(
+        x: Tensor[3, 1, 64; f32],
+        at: Tensor[3; i32],
+        cosines: Tensor[3, 1, 16; f32],
+        sines: Tensor[3, 1, 16; f32]
+    ) -> Tensor[3, 1, 64; f32] {
+        let all = reshape(linear(rms_norm(x, norm), qkv), [3, 1, 8, 16])
+        let heads = permute(all, [0, 2, 1, 3])
+        keys = write_rows(keys, rope_rows(heads[:, 4:6], cosines, sines), at)
+        values = write_rows(values, heads[:, 6:8], at)
+        let (slots, steps) = (iota<i64>(32), iota<i64>(1))
+        let seen[b, i, j] = slots[j] <= cast<i64>(at[b]) + steps[i]
+        let query = rope_rows(heads[:, 0:4], cosines, sines)
+        let mixed = grouped_attention_rows(query, keys, values, 0.25, seen)
+        let y = x + linear(reshape(permute(mixed, [0, 2, 1, 3]), [3, 1, 64]), out)
+        return y + swiglu(rms_norm(y, norm), gate, up, down)
+    }
+}
+"""
+
+
+def test_generated_c_of_a_layer(tmp_path: Path, golden: Callable[[str, str], None]) -> None:
+    path = tmp_path / "golden.linnet"
+    path.write_text(LAYER)
+    program = check_file(path).program
+    assert program is not None
+    (root,) = program.roots()
+    _, c = generate([lower_entry(program, root, "step", {})], "avx512")
+    golden("c/avx512/layer.c", c[c.index("// What an entry is called with") :])
 
 
 @pytest.mark.parametrize("target", ["neon", "avx512"])
