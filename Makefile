@@ -11,6 +11,7 @@ help:
 	@echo "make demo    write text with the embedded model"
 	@echo "make test    run the tests"
 	@echo "make check   all a reviewer runs: format, lint, types, import contract, zoo, tests"
+	@echo "make docs    build the documentation as a site, in build/site"
 	@echo "make bench   compare speed with transformers on a random GPT-2 124M (installs torch)"
 	@echo "make clean   remove the virtual environment"
 
@@ -37,6 +38,9 @@ imports: $(VENV)/.test
 zoo: $(VENV)/.test
 	$(BIN)/linnet nest check --strict
 
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
 bench: $(VENV)/.bench
 	$(BIN)/python bench/decode_and_prefill.py
 
@@ -45,6 +49,9 @@ $(VENV)/.demo: pyproject.toml scripts/setup
 
 $(VENV)/.test: pyproject.toml scripts/setup
 	sh scripts/setup "$(PYTHON)" "$(VENV)" ".[test]" test demo
+
+$(VENV)/.docs: pyproject.toml scripts/setup
+	sh scripts/setup "$(PYTHON)" "$(VENV)" ".[docs]" docs
 
 $(VENV)/.bench: pyproject.toml scripts/setup
 	sh scripts/setup "$(PYTHON)" "$(VENV)" ".[test,bench]" bench test demo

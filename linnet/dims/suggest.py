@@ -41,9 +41,15 @@ def suggest(clause: Clause, facts: Facts) -> str | None:
 
 def _acceptable(items: list[Clause], facts: Facts) -> bool:
     return bool(items) and not any(
-        item.packs() or item.left.poisoned or item.right.poisoned or never(item, facts)
+        item.packs() or item.left.poisoned or item.right.poisoned or _is_hopeless(item, facts)
         for item in items
     )
+
+
+def _is_hopeless(item: Clause, facts: Facts) -> bool:
+    """Whether it is plain that no sizes satisfy the item."""
+    zero = (facts.normalise(d) for d in divisors(item.left, item.right))
+    return any(d.is_const and d.value == 0 for d in zero) or never(item, facts)
 
 
 def _candidates(clause: Clause, facts: Facts) -> Iterator[list[Clause]]:

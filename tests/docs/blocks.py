@@ -7,6 +7,7 @@
                with `// name.linnet` is also written to a file of that name
     console    lines after `$ ` are run by a shell, the others are what they print; a line `...`
                stands for any lines
+    py         code for another framework, set beside ours; not run
     sh         commands of set-up, which are not run: their `make` targets must exist
     others     excerpts of files of the repository: the block begins with a comment that names
                the file, and every other line of it stands there, in this order
@@ -108,6 +109,8 @@ class Page:
                 return self._console(block)
             case "sh":
                 self._set_up(block)
+            case "py":
+                pass
             case "":
                 self._problem(block.line, "a code block without a language")
             case _:
