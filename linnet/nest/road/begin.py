@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linnet.errors import CheckpointError, UsageError
+from linnet.nest import registry
 from linnet.nest.road import draft
 from linnet.nest.road.sizes import Size, Speller, flat, guessed, is_size
 from linnet.nest.road.skeleton import Skeleton, skeleton
@@ -76,6 +77,8 @@ def begin(name: str, checkpoint: Path, into: Path | None = None) -> Begun:
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
         raise UsageError(f"the name {name!r} must be small letters, digits, `-`, `.` and `_`")
+    if name in registry.names():
+        raise UsageError(f"the zoo has an entry {name!r} already", help="choose another name")
     folder = into or (Path("nest") / name if Path("nest").is_dir() else Path(name))
     if os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(

@@ -89,7 +89,7 @@ class _Writer:
         block = self._block(title, root, "", "")
         text = self._root(block)
         source = "\n".join([*self._texts, text])
-        check = {"B": 1, "S": 8} if "tokens" in text else {"B": 1}
+        check = {"B": 1, "S": 8} if "S: Dim>(tokens" in text else {"B": 1}
         return Skeleton(title, source, self._bindings, self._left_out, check)
 
     # From nodes to blocks.

@@ -5,6 +5,7 @@ the zoo, and one made to be odd."""
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,15 @@ def test_what_is_odd_is_declared_or_named(tmp_path: Path) -> None:
     assert "lm_head.weight is left out: the same values as `net.table.weight`" in said
 
 
+def test_without_a_config_sizes_are_numbers(tmp_path: Path) -> None:
+    shutil.copyfile(STRANGER / "model.safetensors", tmp_path / "model.safetensors")
+    begun = begin("fresh", tmp_path, tmp_path / "fresh")
+    assert "the checkpoint has no config.json: all sizes stand as numbers" in begun.notes
+    found = verdicts(begun.folder, tmp_path)
+    assert "fail" not in {verdict for verdict, _ in found.values()}, found
+    assert found["weights"][0] == "pass"
+
+
 def test_every_key_of_the_config_stands_in_the_card(tmp_path: Path) -> None:
     folder = begin("fresh", STRANGER, tmp_path / "fresh").folder
     card = (folder / "nest.toml").read_text()
@@ -148,6 +158,8 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / "mine").iterdir()] == ["notes.txt"]
     with pytest.raises(UsageError, match="small letters"):
         begin("Mine!", STRANGER, tmp_path / "other")
+    with pytest.raises(UsageError, match="has an entry 'gpt2' already"):
+        begin("gpt2", STRANGER, tmp_path / "other")
     with pytest.raises(CheckpointError, match="no checkpoint at"):
         begin("mine", tmp_path / "nowhere", tmp_path / "other")
     (tmp_path / "empty").mkdir()
@@ -156,15 +168,19 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
-@pytest.mark.parametrize("name", registry.names())
+def small_checkpoints(name: str) -> list[Path | None]:
+    """Those of an entry's kind: its own weights, or the small ones of its family."""
+    card = registry.find(name)
+    own = all((card.folder / file).is_file() for file in card.weights.files)
+    found = [p for p in DATA.glob("families/*-*") if p.name.rpartition("-")[0] == name]
+    return [None] if own else [*found]
+
+
+@pytest.mark.parametrize("name", [n for n in registry.names() if small_checkpoints(n)])
 def test_proposals_agree_with_the_zoo(name: str) -> None:
     """What is proposed from nothing for the entries of the zoo is what their authors wrote."""
     card = registry.find(name)
-    checkpoints = [p for p in DATA.glob("families/*-*") if p.name.rpartition("-")[0] == name]
-    own = all((card.folder / file).is_file() for file in card.weights.files)
-    if not own and not checkpoints:
-        pytest.skip("its weights are not here, nor a small checkpoint of its kind")
-    for checkpoint in checkpoints or [None]:
+    for checkpoint in small_checkpoints(name):
         proposal = proposal_for(card, checkpoint and str(checkpoint), fresh=True)
         pairs = {} if card.weights.bindings is None else load_bindings(card.weights.bindings).pairs
         wrong = [
