@@ -103,3 +103,11 @@ def test_alone(load: Load, name: str, seen: dict[str, str]) -> None:
             same(seen, f"{name} {k}", way(model, prompt, following))
         done = model.generate(prompt, max_new_tokens=len(following), ignore_eos=True)
         assert [*done.token_ids] == following
+
+
+@pytest.mark.parametrize(("name", "k", "end"), [("llama-1", 2, 9), ("qwen3-1", 0, 77)])
+def test_each_of_several_end_ids_ends_a_text(load: Load, name: str, k: int, end: int) -> None:
+    prompt, following = texts(references(name))[k]
+    done = load(name).generate(prompt, max_new_tokens=len(following))
+    assert [*done.token_ids] == following[: following.index(end) + 1]
+    assert done.finish_reason == "stop"
