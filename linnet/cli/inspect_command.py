@@ -6,6 +6,7 @@ import dataclasses
 import math
 import re
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,6 +26,7 @@ _PLACE = re.compile(r"\.\d+\.")
 @click.argument("model", metavar="MODEL_OR_FILE")
 @click.option("--parameters", is_flag=True, help="List every parameter with dtype and shape.")
 @click.option("--core-ir", is_flag=True, help="Print the Core IR of the entries.")
+@click.option("--calls", is_flag=True, help="List the calls inside the entries, as they run.")
 @generics_options
 @click.option("--checkpoint", metavar="DIR", help="Take the generics from its config.json.")
 @common
@@ -34,6 +36,7 @@ def inspect(
     model: str,
     parameters: bool,
     core_ir: bool,
+    calls: bool,
     entries: tuple[str, ...],
     bind: tuple[tuple[str, int], ...],
     generics: tuple[tuple[str, int | str], ...],
@@ -55,6 +58,7 @@ def inspect(
         ),
         entries=entries,
         bind=assignments(bind, "--bind"),
+        probes=calls,
     )
     if parameters:
         for line in parameter_lines(driver.manifest(request)):
@@ -69,6 +73,11 @@ def inspect(
 
         console.out("\n".join(print_graph(graph).rstrip("\n") + "\n" for graph in graphs))
         return
+    if calls:
+        for graph in graphs:
+            for line in call_lines(graph):
+                console.line(line)
+        return
     bound = driver.bound_generics(request, program)
     for line in overview(request, bound, driver.manifest(request), graphs):
         console.line(line)
@@ -80,6 +89,22 @@ def parameter_lines(manifest: tuple[Parameter, ...]) -> list[str]:
         (p.path, f"{p.dtype}{list(p.dims)}", "optional" if p.optional else "") for p in manifest
     ]
     return table(rows)
+
+
+def call_lines(graph: Graph) -> list[str]:
+    """A row a call of a method, op or function inside an entry: where it stands, what it gives.
+    These are the values that `linnet compare` looks at."""
+    from linnet.ir.verify import type_text
+
+    rows = [
+        (
+            str(probe),
+            f"{Path(probe.origin.file).name}:{probe.origin.line}",
+            ", ".join(type_text(graph.results[k].type) for k in probe.values),
+        )
+        for probe in graph.probes
+    ]
+    return [f"{graph.name}: {counted(len(rows), 'call')}", *table(rows)]
 
 
 def overview(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from linnet.ir.text import parse_graph, print_graph
 from tests.cli.conftest import EMBEDDED, Run
 
@@ -34,3 +36,15 @@ def test_generics_change_the_sizes(run: Run) -> None:
     text = run("inspect", "gpt2", "--generic", "Layers=2", "--parameters").stdout
     assert len(text.splitlines()) == 28
     assert "blocks.2." not in text
+
+
+def test_calls_in_running_order(run: Run) -> None:
+    head, *lines = run("inspect", EMBEDDED, "--calls", "--entry", "decode").stdout.splitlines()
+    assert head == f"decode: {len(lines)} calls"
+    rows = [re.split(r"  +", line) for line in lines]
+    assert [row[0] for row in rows[:4]] == [
+        *("prefill: embedding", "prefill: embedding"),
+        *("blocks.0.ln_1.forward: layer_norm", "blocks.0.ln_1.forward"),
+    ]
+    assert rows[2][1:] == ["gpt2.linnet:36", "f32[1, 1, 160]"]
+    assert rows[-1][0] == "prefill"

@@ -112,6 +112,8 @@ FAMILIES = {
     "gpt2": None,
     "llama": "llama-2",
     "bert": "bert-2",
+    "vit": "vit-1",
+    "gpt-neox": "gpt-neox-1",
 }
 
 
