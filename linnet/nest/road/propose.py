@@ -59,6 +59,21 @@ _WORDS = {
 """Short and other forms of words in names of parameters, and the form they are compared in."""
 
 
+_PLAIN = frozenset(
+    ["proj", "layer", "layers", "block", "blocks", "h", "model", "transformer", "c", "w", "fc"]
+)
+"""Words that say little: many modules of a model have them in their names."""
+
+PLAIN_WEIGHT = 0.25
+
+_ORDER = frozenset(["pre", "post", "input", "before", "after"])
+"""Words that say where something stands. `attention_norm` may be the norm before attention, and
+`post_attention_norm` the one before what follows: with such a word on one side only, the others
+prove little."""
+
+OTHER_ORDER = 0.4
+
+
 class Declared(Protocol):
     """What is asked of a parameter."""
 
@@ -372,12 +387,14 @@ def likeness(one: str, other: str, weights: Mapping[str, float]) -> float:
     there = sum(weights.get(w, 1.0) * _best(w, second) for w in first)
     back = sum(weights.get(w, 1.0) * _best(w, first) for w in second)
     whole = sum(weights.get(w, 1.0) for w in (*first, *second))
-    last = _best(first[-1], second[-1:]) if first and second else 0.0
+    last = _best(_telling(first), (_telling(second),))
     if not whole:
         return 0.0
     score = min(0.8 * (there + back) / whole + 0.2 * last, 1 - CLEAR)
     numbers = [[w for w in words if w.isdigit()] for words in (first, second)]
-    return score * OTHER_NUMBERS if all(numbers) and numbers[0] != numbers[1] else score
+    if all(numbers) and numbers[0] != numbers[1]:
+        score *= OTHER_NUMBERS
+    return score if _ORDER & {*first} == _ORDER & {*second} else score * OTHER_ORDER
 
 
 def _of_other_kinds(one: str, other: str) -> bool:
@@ -388,6 +405,11 @@ def _of_other_kinds(one: str, other: str) -> bool:
 
 def _without_end(words: tuple[str, ...]) -> tuple[str, ...]:
     return words[:-1] if len(words) > 1 and words[-1] in ("weight", "bias") else words
+
+
+def _telling(words: tuple[str, ...]) -> str:
+    """The last word that says something, else the last."""
+    return next((w for w in reversed(words) if w not in _PLAIN), words[-1] if words else "")
 
 
 def _best(word: str, others: tuple[str, ...]) -> float:
@@ -415,4 +437,7 @@ def _rarity(units: Iterable[Kind]) -> dict[str, float]:
     for unit in units:
         for word in set(tokens(unit.pattern)):
             counts[word] = counts.get(word, 0) + 1
-    return {word: 1.0 / count**0.5 for word, count in counts.items()}
+    return {
+        word: (PLAIN_WEIGHT if word in _PLAIN else 1.0) / count**0.5
+        for word, count in counts.items()
+    }

@@ -8,7 +8,7 @@ import json
 import shutil
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -23,6 +23,7 @@ from linnet.nest.bindings import load_bindings
 from linnet.nest.card import load_card
 from linnet.nest.road.begin import begin
 from linnet.nest.road.binding import proposal_for, write_bindings
+from linnet.nest.road.propose import propose
 
 DATA = Path(__file__).parents[2] / "data"
 STRANGER = DATA / "stranger"
@@ -202,6 +203,41 @@ def _renamed(pairs: Any) -> dict[str, str]:
         )
         for key, name in pairs.items()
     }
+
+
+def test_words_decide_as_a_person_would() -> None:
+    """Short names against long ones; a norm before a part and one behind it are no matter of
+    words."""
+
+    class P(NamedTuple):
+        path: str
+        dims: tuple[int, ...]
+        dtype: str = "f32"
+        optional: bool = False
+
+    class T(NamedTuple):
+        shape: tuple[int, ...]
+        dtype: str = "f32"
+
+    square = (8, 8)
+    names = {
+        "layers.{i}.attn.q.weight": "model.decoder.layers.{i}.self_attn.q_proj.weight",
+        "layers.{i}.attn.k.weight": "model.decoder.layers.{i}.self_attn.k_proj.weight",
+        "layers.{i}.attn.v.weight": "model.decoder.layers.{i}.self_attn.v_proj.weight",
+        "layers.{i}.attn.c_proj.weight": "model.decoder.layers.{i}.self_attn.out_proj.weight",
+        "layers.{i}.mlp_norm": "model.decoder.layers.{i}.post_attention_layernorm.weight",
+        "layers.{i}.attention_norm": "model.decoder.layers.{i}.input_layernorm.weight",
+    }
+    shapes = {name: square if "attn" in name else (8,) for name in names}
+    ours = [P(n.replace("{i}", str(k)), shapes[n]) for n in names for k in range(2)]
+    theirs = {t.replace("{i}", str(k)): T(shapes[n]) for n, t in names.items() for k in range(2)}
+    found = propose(ours, theirs)
+    assert {pair.path: pair.tensor for pair in found.pairs} == {
+        path: tensor for path, tensor in names.items() if "attn" in path
+    }
+    assert {item.path for item in found.open} == {
+        "layers.{i}.mlp_norm", "layers.{i}.attention_norm",
+    }  # fmt: skip
 
 
 SOURCE = """module other
