@@ -41,6 +41,7 @@ All that the product knows about a model family stands here. A full card:
     bindings = "bindings.json"             # optional; may lead to another entry's file
     prefixes = ["", "transformer."]        # put before every bound tensor name; the first that fits
     widen = true                           # f16 and bf16 files are converted exactly to T
+    unused = ["h.{i}.attn.bias"]           # in layers, beside what is bound; others are refused
 
     [weights.sha256]                       # optional; read by `linnet nest check`
     "model.safetensors" = "64 hex digits"
@@ -163,6 +164,7 @@ class Weights:
     bindings: Path | None = None
     prefixes: tuple[str, ...] = ("",)
     widen: bool = False
+    unused: tuple[str, ...] = ()
     sha256: Mapping[str, str] | None = None
     tied: Mapping[str, str] | None = None
 

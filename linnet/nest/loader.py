@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from linnet import driver
 from linnet.errors import CheckpointError, UsageError
 from linnet.nest import registry
-from linnet.nest.bindings import load_bindings, tensor_names
+from linnet.nest.bindings import Bindings, load_bindings, tensor_names
 from linnet.nest.card import Card, Constant, Generic
 from linnet.nest.classify import Sight, class_names
 from linnet.nest.config import Config, end_of_text_ids, load_config
@@ -186,9 +186,11 @@ def _assemble(
     paths = [parameter.path for parameter in manifest]
     names = tensor_names(bindings, paths, weights.names, card.weights.prefixes)
     _check_twins(card, files, names, weights.names)
-    if not any(name in card.config_generics for name in given or ()):
-        kinds = set() if bindings is None else bindings.kinds()
-        _check_leftovers(card, files, names, weights.names, kinds)
+    surplus, unknown = _leftovers(card, names, weights.names, bindings)
+    if surplus and not any(name in card.config_generics for name in given or ()):
+        raise _too_many(files, surplus)
+    if unknown:
+        raise _not_known(card, files, unknown)
     spare = spare_copies(card, config, manifest, names, weights, str(files.weights))
     stored = {n: weights.tensors[n].dtype for n in names.values() if n in weights.tensors}
     if not card.weights.widen:
@@ -225,27 +227,50 @@ def _check_twins(
                 )
 
 
-def _check_leftovers(
-    card: Card,
-    files: Checkpoint,
-    names: Mapping[str, str],
-    available: tuple[str, ...],
-    patterns: Set[str],
-) -> None:
-    """Refuse a checkpoint with more blocks than the program: without them it would be another
-    model. Tensors of a kind that the program does not know (masks, heads) are nobody's business.
-    `patterns` are the kinds that the bindings speak of."""
+def _leftovers(
+    card: Card, names: Mapping[str, str], available: tuple[str, ...], bindings: Bindings | None
+) -> tuple[list[str], list[str]]:
+    """Tensors of more blocks than the program has, and tensors within blocks of which it knows
+    nothing. With the first it would be a larger model, with the second another one. What is in no
+    block and not bound (heads of other tasks) is nobody's business."""
     used = set(names.values())
+    patterns = set() if bindings is None else bindings.kinds()
     kinds = {_ARRAY_POSITION.sub("{i}", name) for name in used}
     kinds |= {prefix + kind for prefix in card.weights.prefixes for kind in patterns}
-    left = [n for n in available if n not in used and _ARRAY_POSITION.sub("{i}", n) in kinds]
-    if left:
-        more = f" and {len(left) - 1} more like it" if len(left) > 1 else ""
-        raise CheckpointError(
-            f"{_title(files)}: there is `{left[0]}`{more}, for which the program has no place",
-            help="check that the sizes in config.json are those of this checkpoint; a part of it "
-            "can be had by giving the generics yourself",
-        )
+    unused = {prefix + kind for prefix in card.weights.prefixes for kind in card.weights.unused}
+    blocks = {kind.partition("{i}")[0] for kind in kinds if "{i}" in kind}
+    surplus, unknown = [], []
+    for name in available:
+        kind = _ARRAY_POSITION.sub("{i}", name)
+        if name in used or kind in unused:
+            continue
+        if kind in kinds:
+            surplus.append(name)
+        elif "{i}" in kind and kind.partition("{i}")[0] in blocks:
+            unknown.append(name)
+    return surplus, unknown
+
+
+def _too_many(files: Checkpoint, surplus: list[str]) -> CheckpointError:
+    return CheckpointError(
+        f"{_title(files)}: there is {_counted(surplus)}, for which the program has no place",
+        help="check that the sizes in config.json are those of this checkpoint; a part of it "
+        "can be had by giving the generics yourself",
+    )
+
+
+def _not_known(card: Card, files: Checkpoint, unknown: list[str]) -> CheckpointError:
+    return CheckpointError(
+        f"{_title(files)}: there is {_counted(unknown)}, of which {card.source.path.name} knows "
+        "nothing",
+        help="with such weights it is another model (adapters have to be merged first); if "
+        f"they do not matter, `unused` under [weights] in {card.file} says so",
+    )
+
+
+def _counted(names: list[str]) -> str:
+    more = f" and {len(names) - 1} more like it" if len(names) > 1 else ""
+    return f"`{names[0]}`{more}"
 
 
 def _check_dtypes(

@@ -291,6 +291,7 @@ SCHEMA: dict[str, dict[str, Key]] = {
         "bindings": Key(_string),
         "prefixes": Key(_strings),
         "widen": Key(_flag),
+        "unused": Key(_strings),
     },
     "weights.sha256": {"*": Key(_digest)},
     "weights.tied": {"*": Key(_string)},

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 from linnet import driver, nest
 from linnet.artifact import Parameter
@@ -112,6 +112,26 @@ def test_a_checkpoint_of_the_family_gives_its_own_sizes(
     explained = model.explain()
     assert str(folder) in explained
     assert f"{prefix}h.0.attn.bias, {prefix}h.1.attn.bias" in explained
+
+
+@pytest.mark.parametrize("generics", [None, {"MaxSeq": 12}])
+def test_more_within_a_layer_is_another_model(
+    compiler: Driver, tmp_path: Path, generics: dict[str, int] | None
+) -> None:
+    folder = checkpoint(tmp_path, "transformer.")
+    tensors = load_file(folder / "model.safetensors")
+    # A head of another task beside the layers is nobody's business.
+    more = {"score.weight": np.zeros(1, np.float32), "head.0.weight": np.zeros(1, np.float32)}
+    save_file(tensors | more, folder / "model.safetensors")
+    nest.load("gpt2", checkpoint=folder, generics=generics)
+    adapters = {
+        f"transformer.h.{i}.attn.c_attn.lora_A.weight": np.zeros(1, np.float32) for i in range(2)
+    }
+    save_file(tensors | more | adapters, folder / "model.safetensors")
+    with pytest.raises(CheckpointError, match=r"h\.0\.attn\.c_attn\.lora_A.* and 1 more") as caught:
+        nest.load("gpt2", checkpoint=folder, generics=generics)
+    assert "of which gpt2.linnet knows nothing" in str(caught.value)
+    assert "`unused` under [weights]" in str(caught.value)
 
 
 def test_generics_that_only_the_source_knows_may_be_given(compiler: Driver) -> None:
