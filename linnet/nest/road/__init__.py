@@ -2,6 +2,7 @@
 
     begin       a folder that checks: card, source, bindings, README (`linnet nest new`)
     propose     bindings by names and shapes (`linnet nest bind`)
+    entries     whether a source has what its task calls; `papers`: README and bench.json
     samples     samples.json: its kinds, and holding a model against them
     reference   what another implementation makes of the samples (`linnet nest reference`)
     diagram     an entry as a drawing (`linnet nest diagram`)
