@@ -50,7 +50,8 @@ def compile(
     emit: str | None,
     out: str | None,
 ) -> None:
-    """Compile MODEL_OR_FILE: a name of the zoo, a folder with a card, or a .linnet file.
+    """Compile MODEL_OR_FILE: a name of the zoo, a folder with a card, a checkpoint, or a
+    .linnet file.
 
     With --emit c and no -o the C text is printed. With neither, the library is made in the
     cache, and its path there is printed.

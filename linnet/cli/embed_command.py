@@ -66,7 +66,7 @@ def embed(
     offline: bool,
     as_json: bool,
 ) -> None:
-    """Turn texts into vectors with MODEL: a name of the zoo, or a folder with a card.
+    """Turn texts into vectors with MODEL: a name of the zoo, a folder with a card, or a checkpoint.
 
     The texts are the arguments, else the lines of --file, else those of stdin unless that is a
     terminal; an empty line is an empty text. For each there is one line of numbers, in their

@@ -89,7 +89,7 @@ def generate(
     ignore_eos: bool,
     **sampling: Any,
 ) -> None:
-    """Write text with MODEL: a name of the zoo, or a folder with a card.
+    """Write text with MODEL: a name of the zoo, a folder with a card, or a checkpoint.
 
     Without MODEL it is the one that came with the installation. The prompt is --prompt, else
     --file, else stdin unless that is a terminal; of a file and of stdin one final newline is

@@ -6,8 +6,10 @@
         for piece in model.stream("Once upon a time", max_new_tokens=40):
             print(piece, end="")
 
-`nest.list()` names the entries, `nest.show(name)` gives the card of one. Importing this is
-cheap: numpy, the compiler, tokenizers and the hub are imported when they are first needed.
+A checkpoint of a family that the zoo has needs no name: `nest.load("folder")`, or
+`nest.load("owner/name")` for a repository. `nest.list()` names the entries, `nest.show(name)`
+gives the card of one. Importing this is cheap: numpy, the compiler, tokenizers and the hub are
+imported when they are first needed.
 """
 
 from __future__ import annotations

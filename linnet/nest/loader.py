@@ -81,7 +81,9 @@ def load(
     request = request_for(card, settings, target, numerics)
     with blaming(settings):
         program, notes = _assemble(card, files, config, request, generics, threads)
-    facts = Facts(card, dict(program.artifact.generics), config.values, text, notes, sight)
+    notes += _constants_note(settings.constants)
+    sizes, constants = dict(program.artifact.generics), dict(settings.constants)
+    facts = Facts(card, sizes, config.values, text, notes, sight, constants)
     model = Model(program, facts)
     moments.passed("the model's methods")
     return model
@@ -285,6 +287,12 @@ def _check_dtypes(
             f"such as `{name}`: {dtype}, declared {declared[name]}",
             help=f"`widen = true` under [weights] in {card.file} lets half precision be widened",
         )
+
+
+def _constants_note(constants: Mapping[str, Constant]) -> tuple[str, ...]:
+    """A line for `explain` where constants do not keep the value of the source."""
+    listed = ", ".join(f"{name} = {value}" for name, value in constants.items())
+    return (f"constants: {listed}",) if listed else ()
 
 
 def _notes(

@@ -65,6 +65,7 @@ class Facts:
     notes: tuple[str, ...] = ()
     """Lines about this checkpoint for `explain`: where it was found, what was ignored."""
     sight: Sight | None = None
+    constants: Mapping[str, int | float | bool | str] = field(default_factory=dict)
 
 
 class _Callable(Protocol):
@@ -143,6 +144,11 @@ class Model:
     def generics(self) -> Mapping[str, int | str]:
         """The values of the root block's generics."""
         return self._facts.generics
+
+    @property
+    def constants(self) -> Mapping[str, int | float | bool | str]:
+        """The constants of the source that do not keep the value it declares."""
+        return self._facts.constants
 
     @property
     def tokenizer(self) -> Tokenizer | None:

@@ -92,6 +92,8 @@ def logits(
     if config is not None:
         file.write_text(json.dumps(config))
     with nest.load(entry, checkpoint=folder, **options) as model:
+        for name, value in model.constants.items():
+            assert f"constants: {name} = {value}\n" in model.explain()
         return model.logits(X), "2 in memory" in model.explain()
 
 
