@@ -34,7 +34,7 @@ COMMANDS = {
     "compare": "Find where a model and another stack part.",
     "bench": "Measure a model against the machine and other engines.",
     "profile": "Time the steps of an entry against their limits.",
-    "nest": "List, show and check the models of the zoo.",
+    "nest": "List, show, check and add models of the zoo.",
     "doctor": "Say what this installation and this machine offer.",
 }
 

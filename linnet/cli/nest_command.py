@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from linnet.nest.road.propose import Proposal
 
 
-@click.group(context_settings=HELP, short_help="List, show and check the models of the zoo.")
+@click.group(context_settings=HELP, short_help="List, show, check and add models of the zoo.")
 @common
 def nest() -> None:
-    """List, show and check the models of the zoo."""
+    """List, show, check and add models of the zoo."""
 
 
 @nest.command("list", context_settings=HELP)
