@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from programs.agree import checked
+from support.targets import ALL, require
 
 import linnet
 from linnet.lower import lower_entry
@@ -76,8 +77,10 @@ def write(file: Path, tensors: Mapping[str, np.ndarray], dtype: str) -> None:
     file.write_bytes(len(text).to_bytes(8, "little") + text + data)
 
 
+@pytest.mark.parametrize("target", ALL)
 @pytest.mark.parametrize("dtype", ["BF16", "F16"])
-def test_rows_are_those_of_the_widened_table(dtype: str, tmp_path: Path) -> None:
+def test_rows_are_those_of_the_widened_table(dtype: str, target: str, tmp_path: Path) -> None:
+    require(target)
     draw = np.random.default_rng(3)
     held, wide = {}, {}
     for name in ("table", "head"):
@@ -91,7 +94,7 @@ def test_rows_are_those_of_the_widened_table(dtype: str, tmp_path: Path) -> None
     source = tmp_path / "tables.linnet"
     source.write_text(SOURCE)
     write(tmp_path / "model.safetensors", held, dtype)
-    with linnet.compile(source).bind(tmp_path) as program:
+    with linnet.compile(source, target=target).bind(tmp_path) as program:
         assert np.array_equal(program.rows(IDS), wide["table"][IDS])
         assert np.array_equal(program.both(IDS), wide["table"][IDS] + wide["table"][0:1])
         assert np.allclose(program.tied(IDS), wide["head"][IDS] @ wide["head"].T, atol=1e-5)
