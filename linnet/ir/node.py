@@ -123,8 +123,9 @@ class Function:
 class Probe:
     """One call inside an entry whose values a graph gives as results. A method of the block at
     `path` that gave them, or (`op` not empty) an op or function that this method called;
-    `origin` is the place of the call, which the method of the block at `caller` made. `values` and `arguments` are positions in
-    `Graph.results`; arguments that are inputs or weights as they stand are left out."""
+    `origin` is the place of the call, which stands in a method of the block at `caller`. `values`
+    and `arguments` are positions in `Graph.results`; arguments that are inputs or weights as they
+    stand are left out."""
 
     path: str
     method: str
