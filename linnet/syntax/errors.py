@@ -246,6 +246,23 @@ def _else_if(s: Situation) -> Diagnostic | None:
     )
 
 
+def _loop_as_operand(s: Situation) -> Diagnostic | None:
+    if not is_loop_as_operand(s.token, s.before, s.accepts, s.source):
+        return None
+    label = Label(s.span(s.token), "it is the whole value of a statement, or a statement")
+    help = ("bind it first: `let y = for …`",)
+    return Diagnostic("E2124", "a `for` inside an expression", label, help=help)
+
+
+def is_loop_as_operand(
+    token: Token, before: Token | None, accepts: frozenset[str], source: Source
+) -> bool:
+    """Whether a `for` stands where an operand is wanted, and is no statement of the next line."""
+    if token.type != "FOR" or before is None or not {"INT", "MINUS"} <= accepts:
+        return False
+    return "\n" not in source.text[before.end : token.start]
+
+
 def _missing_else(s: Situation) -> Diagnostic | None:
     if s.accepts != {"ELSE"}:
         return None
@@ -501,6 +518,7 @@ _SLIPS: tuple[Callable[[Situation], Diagnostic | None], ...] = (
     _late_use,
     _second_module,
     _else_if,
+    _loop_as_operand,
     _missing_else,
     _struct_comma,
     _first_bracketed_arm,

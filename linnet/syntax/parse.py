@@ -261,9 +261,11 @@ class _Parser:
         if self._repair(token, contexts):
             return
         self._report(token, contexts)
+        before = self.tokens[self.at - 1] if self.at else None
+        inside = errors.is_loop_as_operand(token, before, self._accepts(), self.source)
         self._settle("FN" if contexts[-1].kind == "entries" else "RBRACE")
         contexts = self._contexts()
-        stuck = self.last_recovery == self.at
+        stuck = inside or self.last_recovery == self.at  # the loop's body goes with its head
         self.last_recovery = self.at
         self._resync(contexts, self.at + 1 if stuck and token.type != END else self.at)
 
