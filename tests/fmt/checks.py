@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 
@@ -27,6 +28,7 @@ COMMENTS = (
     " /* two {}\n  * lines */ ",
     "\n/* as\n     it\n\n   is {} */\n",
     " /* one {} */ /* two */ // three\n /* four */\n\n /** five */ ",
+    "\n/// as of an item {}\n/// in two lines\n",
 )
 """Kinds of comments and ways they can stand in the text."""
 
@@ -97,15 +99,34 @@ def assert_faithful(text: str) -> str:
 def commented(text: str, stride: int, offset: int) -> Iterator[str]:
     """`text` with comments in every `stride`-th gap between its tokens from `offset` on, each
     kind of comment in each of the gaps in turn."""
-    places = [token.start for token in module_of(text).tokens] + [len(text)]
     for turn in range(len(COMMENTS)):
-        parts, end = [], 0
-        for number, place in enumerate(places):
-            if number % stride == offset:
-                comment = COMMENTS[(number // stride + turn) % len(COMMENTS)].format(number, number)
-                parts += [text[end:place], comment]
-                end = place
-        yield "".join([*parts, text[end:]])
+        yield with_comments(text, stride, offset, turn)
+
+
+def with_comments(text: str, stride: int, offset: int, turn: int) -> str:
+    """One text of `commented`: the first gap gets the comment of number `turn`."""
+    places = [token.start for token in module_of(text).tokens] + [len(text)]
+    parts, end = [], 0
+    for number, place in enumerate(places):
+        if number % stride == offset:
+            comment = COMMENTS[(number // stride + turn) % len(COMMENTS)].format(number, number)
+            parts += [text[end:place], comment]
+            end = place
+    return "".join([*parts, text[end:]])
+
+
+STRIDE = 2
+"""A comment's neighbours are so many tokens away."""
+
+CASES = list(itertools.product(range(STRIDE), range(len(COMMENTS))))
+"""Offsets and turns: together every kind of comment in every gap."""
+
+
+def check_comments(path: Path, cases: Iterable[tuple[int, int]]) -> None:
+    """Comments in the gaps of a file, for some of `CASES`."""
+    text = path.read_bytes().decode("utf-8")
+    for offset, turn in cases:
+        assert_faithful(with_comments(text, STRIDE, offset, turn))
 
 
 def scattered(text: str, draw: random.Random) -> str:
