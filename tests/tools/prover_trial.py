@@ -628,7 +628,7 @@ def _check_suggestion(
 
 def _satisfied_further_out(clauses: Sequence[Clause], names: Sequence[str]) -> bool:
     """Whether some sizes satisfy all clauses, looked for far beyond the usual grid."""
-    limit = {0: 2, 1: 4000, 2: 300, 3: 100}.get(len(names), 22)
+    limit = {0: 2, 1: 4000, 2: 1500, 3: 100}.get(len(names), 22)
     axes = np.meshgrid(*[np.arange(limit)] * max(1, len(names)), indexing="ij")
     sizes = {name: axis.ravel() for name, axis in zip(names or ["A"], axes, strict=True)}
     allowed = np.ones(axes[0].size, bool)
