@@ -127,6 +127,11 @@ def tensor_names(
     return {path: prefix + _first(prefix, known, there) for path, known in names.items()}
 
 
+def kind_of(name: str) -> str:
+    """A path or tensor name with `{i}` for every array position."""
+    return _POSITION.sub("{i}", name)
+
+
 def _best_prefix(wanted: set[tuple[str, ...]], available: set[str], prefixes: Sequence[str]) -> str:
     hits = [
         sum(prefix + _first(prefix, n, available) in available for n in wanted)

@@ -68,11 +68,11 @@ All that the product knows about a model family stands here. A full card:
     BASE = { key = "rope_parameters.rope_theta | rope_theta", default = 10000.0 }
     ROPE = { key = "rope_scaling.type", default = "none", values = { none = "Plain" } }
 
-    [samples]                              # optional
-    not_run = "the weights are not public" # why `linnet nest check` may go without running them
-
     [config.tied]                          # whether config.json says that tensors of [weights.tied]
     "lm_head.weight" = { key = "tie_word_embeddings", default = false }      # are tied; else always
+
+    [samples]                              # optional
+    not_run = "the weights are not public" # why `linnet nest check` may go without running them
 
     [text]                                 # present on models that read or write text
     vocabulary = "Vocab"                   # the generic that counts token ids
@@ -114,7 +114,6 @@ CARD_FILE = "nest.toml"
 DTYPES: tuple[str, ...] = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 DTYPES += ("f16", "bf16", "f32", "f64")
 
-TASKS: tuple[str, ...] = ("text-generation", "embedding", "image-classification")
 RESAMPLINGS: tuple[str, ...] = ("nearest", "bilinear", "bicubic", "box", "hamming", "lanczos")
 ABSENT = "absent"
 """In `when`: the key is missing or null."""

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linnet.errors import ConfigError
-from linnet.nest.config import Config, shown
+from linnet.nest.config import Config
 from linnet.nest.image import prepared
+from linnet.nest.json_values import shown
 from linnet.nest.keypath import KeyPath
 from linnet.nest.preparation import Preparation
 from linnet.nest.sampling import whole

@@ -5,15 +5,15 @@ In goes a file; out comes a `Config`. What its values mean for a card is said by
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from linnet.errors import ConfigError
-from linnet.nest import pipeline
+from linnet.nest import pooling
 from linnet.nest.card import Card
+from linnet.nest.json_values import is_size, read_object, shown
 
 
 @dataclass(frozen=True)
@@ -25,22 +25,9 @@ class Config:
 
 
 def load_config(file: Path) -> Config:
-    """Read a config.json, and with it what lies beside it about the model (`nest.pipeline`).
+    """Read a config.json, and with it what lies beside it about the model (`nest.pooling`).
     Raises ConfigError when it is no JSON object."""
-    data = read_json(file)
-    if not isinstance(data, dict):
-        raise ConfigError(f"{file} must hold one JSON object, not {shown(data)[:60]}")
-    return Config(data | pipeline.stated(file, read_json), file)
-
-
-def read_json(file: Path) -> Any:
-    """Raises ConfigError for a file that cannot be read or is no JSON."""
-    try:
-        return json.loads(file.read_bytes())
-    except OSError as error:
-        raise ConfigError(f"cannot read {file}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{file} is not valid JSON: {error}") from error
+    return Config(read_object(file) | pooling.stated(file), file)
 
 
 def end_of_text_ids(
@@ -69,14 +56,3 @@ def _ids_of(source: Config, vocabulary: int | None, usual: int | None) -> tuple[
     if vocabulary is not None and any(i >= vocabulary and i != usual for i in ids):
         raise ConfigError(f"{title} is out of range: this model has {vocabulary} ids")
     return tuple(ids)
-
-
-def is_size(value: Any) -> bool:
-    """Whether a value of JSON is an integer that is not negative."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def shown(value: Any) -> str:
-    """A value of JSON for messages, cut short."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 80 else text[:77] + "..."

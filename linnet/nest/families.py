@@ -20,8 +20,9 @@ from pathlib import Path
 
 from linnet.errors import CheckpointError, ConfigError, UnknownModelError
 from linnet.nest.card import Card
-from linnet.nest.config import Config, load_config, shown
+from linnet.nest.config import Config, load_config
 from linnet.nest.hub import MAIN, Repository
+from linnet.nest.json_values import shown
 from linnet.nest.nearest import did_you_mean
 from linnet.nest.resolve import CONFIG_FILE
 

@@ -8,14 +8,13 @@ checkpoint of another kind. Only `_assemble` touches the compiler and the runtim
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from linnet import driver
 from linnet.errors import CheckpointError, UsageError
 from linnet.nest import registry
-from linnet.nest.bindings import Bindings, load_bindings, tensor_names
+from linnet.nest.bindings import Bindings, kind_of, load_bindings, tensor_names
 from linnet.nest.card import Card, Constant, Generic
 from linnet.nest.classify import Sight, class_names
 from linnet.nest.config import Config, end_of_text_ids, load_config
@@ -32,8 +31,6 @@ from linnet.runtime import moments
 
 if TYPE_CHECKING:
     from linnet.runtime.program import Program as BoundProgram
-
-_ARRAY_POSITION = re.compile(r"(?<![^.])\d+(?![^.])")
 
 SPARE_PARAMETERS = 256
 """Parameters (and states) that a program may always have, however few tensors a checkpoint has."""
@@ -237,13 +234,13 @@ def _leftovers(
     block and not bound (heads of other tasks) is nobody's business."""
     used = set(names.values())
     patterns = set() if bindings is None else bindings.kinds()
-    kinds = {_ARRAY_POSITION.sub("{i}", name) for name in used}
+    kinds = {kind_of(name) for name in used}
     kinds |= {prefix + kind for prefix in card.weights.prefixes for kind in patterns}
     unused = {prefix + kind for prefix in card.weights.prefixes for kind in card.weights.unused}
     blocks = {kind.partition("{i}")[0] for kind in kinds if "{i}" in kind}
     surplus, unknown = [], []
     for name in available:
-        kind = _ARRAY_POSITION.sub("{i}", name)
+        kind = kind_of(name)
         if name in used or kind in unused:
             continue
         if kind in kinds:

@@ -7,7 +7,6 @@ one `ConfigError` that lists every wish of the file that cannot be granted, by k
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 from linnet.errors import ConfigError
 from linnet.nest.card import Card, Generic
-from linnet.nest.config import read_json, shown
+from linnet.nest.json_values import is_number, read_object, shown
 
 
 @dataclass(frozen=True)
@@ -45,10 +44,7 @@ def preparation(card: Card, generics: Mapping[str, Generic], file: Path | None) 
     found = Preparation(size, channels, stated.resample, stated.scale, stated.mean, stated.std)
     problems: list[str] = []
     if file is not None:
-        values = read_json(file)
-        if not isinstance(values, dict):
-            raise ConfigError(f"{file} must hold one JSON object, not {shown(values)[:60]}")
-        found = _overridden(found, values, problems)
+        found = _overridden(found, read_object(file), problems)
     for key, numbers in (("image_mean", found.mean), ("image_std", found.std)):
         if numbers is not None and len(numbers) not in (1, channels):
             plural = "" if channels == 1 else "s"
@@ -134,17 +130,13 @@ def _flag(value: Any) -> str | None:
     return None if isinstance(value, bool) else "expected true or false"
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def _number_problem(value: Any) -> str | None:
-    return None if _is_number(value) else "expected a finite number"
+    return None if is_number(value) else "expected a finite number"
 
 
 def _numbers_problem(value: Any) -> str | None:
     numbers = value if isinstance(value, list) else [value]
-    good = numbers and all(_is_number(number) for number in numbers)
+    good = numbers and all(is_number(number) for number in numbers)
     return None if good else "expected a number for each channel"
 
 

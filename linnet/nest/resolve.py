@@ -19,9 +19,8 @@ from pathlib import Path
 from linnet.errors import CheckpointError, UsageError
 from linnet.nest import tasks
 from linnet.nest.card import Card
-from linnet.nest.config import read_json
 from linnet.nest.hub import Repository
-from linnet.nest.pipeline import MODULES_FILE, pooling_files
+from linnet.nest.pooling import MODULES_FILE, pooling_files
 
 CONFIG_FILE = "config.json"
 GENERATION_FILE = "generation_config.json"
@@ -197,4 +196,4 @@ def _fetch_beside(hub: Repository, card: Card) -> None:
         hub.get_if_any([PREPROCESSOR_FILE])
     if card.about.task == tasks.EMBEDDING.name and hub.get_if_any([MODULES_FILE]):
         modules = hub.get([MODULES_FILE])[MODULES_FILE]
-        hub.get_if_any(pooling_files(modules, read_json))
+        hub.get_if_any(pooling_files(modules))

@@ -6,16 +6,17 @@ A check takes a value as TOML gave it and returns what is wrong with it as the e
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from linnet.nest.card import DTYPES, RESAMPLINGS, TASKS
+from linnet.nest.card import DTYPES, RESAMPLINGS
 from linnet.nest.formula import parse_formula
+from linnet.nest.json_values import is_number
 from linnet.nest.keypath import parse_keypath
 from linnet.nest.nearest import did_you_mean
+from linnet.nest.tasks import TASKS
 
 Check = Callable[[Any], str | None]
 
@@ -64,16 +65,12 @@ def _count(value: Any) -> str | None:
     return None if good else "must be an integer that is not negative"
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def _number(value: Any) -> str | None:
-    return None if _is_number(value) else "must be a finite number"
+    return None if is_number(value) else "must be a finite number"
 
 
 def _numbers(value: Any) -> str | None:
-    good = isinstance(value, list) and value and all(_is_number(item) for item in value)
+    good = isinstance(value, list) and value and all(is_number(item) for item in value)
     return None if good else "must be a list of finite numbers, one for each channel"
 
 
@@ -88,7 +85,7 @@ def _generic(value: Any) -> str | None:
 
 
 def _constant(value: Any) -> str | None:
-    if isinstance(value, bool) or _is_number(value):
+    if isinstance(value, bool) or is_number(value):
         return None
     return _string(value) and "must be a finite number, true or false, or the name of a variant"
 

@@ -25,8 +25,9 @@ from linnet.nest.card import (
     Expectation,
     Generic,
 )
-from linnet.nest.config import Config, is_size, shown
+from linnet.nest.config import Config
 from linnet.nest.formula import Formula
+from linnet.nest.json_values import is_number, is_size, shown
 from linnet.nest.keypath import Found
 from linnet.nest.nearest import did_you_mean
 from linnet.nest.schema import spelled
@@ -310,8 +311,7 @@ def _size_problem(value: Any) -> str | None:
 
 
 def _share_problem(value: Any) -> str | None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return None if number and 0 <= value <= 1 else "a share, a number from 0 to 1"
+    return None if is_number(value) and 0 <= value <= 1 else "a share, a number from 0 to 1"
 
 
 def _generics_of(

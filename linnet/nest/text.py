@@ -21,8 +21,6 @@ from typing import Any
 from linnet.errors import CheckpointError, UsageError
 from linnet.nest.pieces import SpelledText, spelling_of
 
-TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "merges.txt")
-
 
 class Tokenizer:
     """A tokenizer; where it can write, each id has bytes of its own."""

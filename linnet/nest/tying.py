@@ -17,7 +17,8 @@ from typing import Protocol
 from linnet.artifact import Parameter
 from linnet.errors import CheckpointError, ConfigError
 from linnet.nest.card import Card
-from linnet.nest.config import Config, shown
+from linnet.nest.config import Config
+from linnet.nest.json_values import shown
 
 
 class Tensors(Protocol):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from linnet.errors import CheckpointError, UsageError
 from linnet.nest import registry
 from linnet.nest.road import draft
-from linnet.nest.road.sizes import Size, Speller, flat, guessed, is_size
+from linnet.nest.road.sizes import Size, Speller, flat, guessed, may_be_size
 from linnet.nest.road.skeleton import Skeleton, skeleton
 from linnet.nest.road.tensors import Kind, kinds, tree
 
@@ -160,7 +160,7 @@ def _further(config: Mapping[str, Any], sizes: list[Size], unknown: set[int]) ->
     left = {value for value in unknown if value > 2}
     for key, value in flat(config):
         name = _camel(key.rpartition(".")[2])
-        if key not in keys and is_size(value) and value in left and name not in taken:
+        if key not in keys and may_be_size(value) and value in left and name not in taken:
             left.discard(value)
             yield Size(name, value, key)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from linnet.nest.config import Config
     from linnet.nest.road.begin import Facts
 
-TASKS = (
+ARCHITECTURES = (
     ("CausalLM", "text-generation"),
     ("LMHead", "text-generation"),
     ("ImageClassification", "image-classification"),
@@ -176,7 +176,7 @@ def _text_table(facts: Facts) -> Iterator[str]:
 def _task(facts: Facts) -> str | None:
     names = facts.config.get("architectures")
     for name in names if isinstance(names, list) else ():
-        for word, task in TASKS:
+        for word, task in ARCHITECTURES:
             if word in str(name):
                 return task
     return None

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from linnet.errors import CardError
+from linnet.nest.json_values import is_number
 from linnet.nest.nearest import did_you_mean
 
 if TYPE_CHECKING:
@@ -205,19 +206,15 @@ def _count(value: Any) -> str | None:
     return wrong or (None if value >= 0 else "must not be negative")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _vector(value: Any) -> str | None:
-    good = isinstance(value, list) and value and all(map(_is_number, value))
+    good = isinstance(value, list) and value and all(map(is_number, value))
     return None if good else "must be a list of numbers"
 
 
 def _classes(value: Any) -> str | None:
     def is_pair(item: Any) -> bool:
         pair = isinstance(item, list) and len(item) == 2
-        return pair and isinstance(item[0], str) and _is_number(item[1])
+        return pair and isinstance(item[0], str) and is_number(item[1])
 
     good = isinstance(value, list) and value and all(map(is_pair, value))
     return None if good else "must be a list of pairs [label, score]"

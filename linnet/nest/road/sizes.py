@@ -86,7 +86,7 @@ def guessed(config: Mapping[str, Any]) -> list[Size]:
     values = dict(flat(config))
     found: dict[str, Size] = {}
     for name, keys in USUAL.items():
-        key = next((k for k in _anywhere(keys, values) if is_size(values[k])), None)
+        key = next((k for k in _anywhere(keys, values) if may_be_size(values[k])), None)
         if key is not None:
             found[name] = Size(name, values[key], key)
     _add_head_width(found)
@@ -118,7 +118,7 @@ def _anywhere(keys: tuple[str, ...], values: Mapping[str, Any]) -> Iterator[str]
         yield from (path for path in values if path.endswith(f".{key}"))
 
 
-def is_size(value: Any) -> bool:
+def may_be_size(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from linnet import nest
 from linnet.errors import ConfigError, LinnetError
-from linnet.nest.config import load_config, read_json
-from linnet.nest.pipeline import pooling_files
+from linnet.nest.config import load_config
+from linnet.nest.pooling import pooling_files
 
 BERT = Path(__file__).parents[1] / "data" / "families" / "bert-1"
 USUAL = ("Transformer", "Pooling", "Normalize")
@@ -54,7 +54,7 @@ def test_older_and_newer_files_say_how_to_pool(
     values = load_config(folder / "config.json").values
     assert values["sentence_transformers"] == {"modules": list(USUAL), "pooling": expected}
     assert values["model_type"] == "bert"
-    assert pooling_files(folder / "modules.json", read_json) == ["1_Pooling/config.json"]
+    assert pooling_files(folder / "modules.json") == ["1_Pooling/config.json"]
 
 
 def test_without_the_files_nothing_is_said() -> None:

@@ -10,18 +10,16 @@ values to be read like its own, of which cards speak by config paths:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from linnet.errors import ConfigError
+from linnet.nest.json_values import read_json, read_object
 
 MODULES_FILE = "modules.json"
 KEY = "sentence_transformers"
 POOLING = "Pooling"
-
-Read = Callable[[Path], Any]
-"""Reads a JSON file. Raises ConfigError for one that is none."""
 
 # Older files have a flag for each way to pool, in place of `pooling_mode`.
 _FLAGS = {
@@ -34,7 +32,7 @@ _FLAGS = {
 }
 
 
-def stated(config: Path, read: Read) -> dict[str, Any]:
+def stated(config: Path) -> dict[str, Any]:
     """The values for the checkpoint whose config.json is `config`; none without a modules.json.
 
     Raises ConfigError when a file is malformed, or one that modules.json names is missing.
@@ -42,23 +40,23 @@ def stated(config: Path, read: Read) -> dict[str, Any]:
     file = config.parent / MODULES_FILE
     if not file.is_file():
         return {}
-    steps = _steps(file, read)
+    steps = _steps(file)
     values: dict[str, Any] = {"modules": [kind for kind, _ in steps]}
     for kind, folder in steps:
         if kind == POOLING:
-            values["pooling"] = _pooling(config.parent / folder / "config.json", read)
+            values["pooling"] = _pooling(config.parent / folder / "config.json")
     return {KEY: values}
 
 
-def pooling_files(modules: Path, read: Read) -> list[str]:
+def pooling_files(modules: Path) -> list[str]:
     """The files beside `modules` (a modules.json) that `stated` needs, by their names in the
     repository. Raises ConfigError for a malformed one."""
-    return [f"{folder}/config.json" for kind, folder in _steps(modules, read) if kind == POOLING]
+    return [f"{folder}/config.json" for kind, folder in _steps(modules) if kind == POOLING]
 
 
-def _steps(file: Path, read: Read) -> list[tuple[str, str]]:
+def _steps(file: Path) -> list[tuple[str, str]]:
     """Kind and folder of each step."""
-    data = read(file)
+    data = read_json(file)
     good = isinstance(data, list) and all(
         isinstance(step, Mapping)
         and isinstance(step.get("type"), str)
@@ -77,11 +75,9 @@ def _inside(path: Any) -> bool:
     return not PurePosixPath(path).is_absolute() and ".." not in PurePosixPath(path).parts
 
 
-def _pooling(file: Path, read: Read) -> str:
+def _pooling(file: Path) -> str:
     """How it pools, by its newer key or by the older flags; a mean where it says nothing."""
-    data = read(file)
-    if not isinstance(data, Mapping):
-        raise ConfigError(f"{file} must hold one JSON object")
+    data = read_object(file)
     mode = data.get("pooling_mode")
     if mode is None:
         mode = [way for flag, way in _FLAGS.items() if data.get(flag)] or "mean"
