@@ -11,9 +11,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -499,14 +498,3 @@ def checked_threads(threads: int | None) -> int | None:
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
         raise UsageError(f"threads must be a number from 1 on, not {threads!r}")
     return threads
-
-
-def diagnostics_json(result: CheckResult) -> str:
-    """The document of `linnet check --json`."""
-    from linnet.diag.render import to_json
-
-    return json.dumps(to_json(result.problems), indent=2, ensure_ascii=False)
-
-
-def entry_names(program: TypedProgram, root: str | None) -> Sequence[str]:
-    return [entry.name for entry in root_block(program, root).entries]

@@ -20,6 +20,7 @@ from linnet.cli.options import (
     json_option,
     option,
     target_options,
+    threads_option,
     usage,
 )
 from linnet.cli.terminal import Console, counted
@@ -32,12 +33,7 @@ if TYPE_CHECKING:
 @click.argument("model")
 @click.argument("images", nargs=-1, required=True, metavar="IMAGE...")
 @option("--top", type=int, help="Show so many of the likeliest classes; 5 if not given.")
-@option(
-    "-t",
-    "--threads",
-    type=int,
-    help="Threads to compute with; what this process may use if not given.",
-)
+@threads_option
 @checkpoint_options
 @target_options
 @json_option

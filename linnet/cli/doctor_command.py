@@ -171,9 +171,9 @@ def _cannot_write(folder: Path) -> str | None:
 
 def _models() -> str:
     from linnet.cli.nest_command import weights_place
-    from linnet.cli.subject import readable_cards
+    from linnet.nest import registry
 
-    return ", ".join(f"{card.name} ({weights_place(card)})" for card in readable_cards())
+    return ", ".join(f"{card.name} ({weights_place(card)})" for card in registry.readable())
 
 
 QUESTIONS: dict[str, Callable[[], str]] = {

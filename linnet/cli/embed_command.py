@@ -23,6 +23,7 @@ from linnet.cli.options import (
     json_option,
     option,
     target_options,
+    threads_option,
     usage,
 )
 from linnet.cli.terminal import Console, counted
@@ -39,12 +40,7 @@ if TYPE_CHECKING:
 @click.option("--npy", "npy", metavar="OUT", help="Write an array [N, H] of f32 to this file.")
 @option("--truncate", is_flag=True, help="Leave out what is too much of a text that is too long.")
 @option("--batch-tokens", type=int, help="Compute as many tokens at once; 4096 if not given.")
-@option(
-    "-t",
-    "--threads",
-    type=int,
-    help="Threads to compute with; what this process may use if not given.",
-)
+@threads_option
 @checkpoint_options
 @target_options
 @json_option

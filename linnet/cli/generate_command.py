@@ -20,6 +20,7 @@ from linnet.cli.options import (
     json_option,
     option,
     target_options,
+    threads_option,
     usage,
 )
 from linnet.cli.terminal import Console, counted
@@ -60,12 +61,7 @@ if TYPE_CHECKING:
 @option("--stop", type=Text(), multiple=True, help="End before this text. May be repeated.")
 @option("--ignore-eos", is_flag=True, help="Do not end at the end-of-text token.")
 @click.option("--echo", is_flag=True, help="Write the prompt before the text.")
-@option(
-    "-t",
-    "--threads",
-    type=int,
-    help="Threads to compute with; what this process may use if not given.",
-)
+@threads_option
 @checkpoint_options
 @target_options
 @json_option

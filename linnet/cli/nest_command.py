@@ -31,10 +31,9 @@ def nest() -> None:
 @click.pass_obj
 def list_models(console: Console, as_json: bool) -> None:
     """List the models, and where the weights of each are."""
-    from linnet.cli.subject import readable_cards
     from linnet.nest import registry
 
-    cards = readable_cards()
+    cards = registry.readable()
     if as_json:
         console.line(json.dumps([_described(card) for card in cards], indent=2, ensure_ascii=False))
     else:
@@ -381,11 +380,10 @@ def _update(console: Console, card: Card) -> None:
 
 def weights_place(card: Card) -> str:
     """`included`, `downloaded`, or what stands in the way."""
-    from linnet.cli.subject import has_own_weights
     from linnet.errors import CheckpointError
     from linnet.nest.resolve import resolve
 
-    if has_own_weights(card):
+    if card.has_own_weights:
         return "included"
     if card.weights.repo is None:
         return "needs a checkpoint"

@@ -203,6 +203,16 @@ def checkpoint_options(function: F) -> F:
     return checkpoint(offline(function))
 
 
+def threads_option(function: F) -> F:
+    """`--threads`."""
+    return option(
+        "-t",
+        "--threads",
+        type=int,
+        help="Threads to compute with; what this process may use if not given.",
+    )(function)
+
+
 def json_option(function: F) -> F:
     """`--json`: one document on stdout in place of text."""
     return click.option(

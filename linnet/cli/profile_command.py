@@ -18,6 +18,7 @@ from linnet.cli.options import (
     json_option,
     option,
     target_options,
+    threads_option,
     usage,
 )
 from linnet.cli.terminal import Console
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 @click.option(
     "--position", type=int, default=16, show_default=True, help="Where the first token stands."
 )
-@option("-t", "--threads", type=int, help="Threads to compute with.")
+@threads_option
 @click.option("--calls", type=int, default=20, show_default=True, help="Medians of so many calls.")
 @click.option("--each", is_flag=True, help="Every step on a line of its own, in running order.")
 @click.option("--loops", is_flag=True, help="Count what is in the inner loops instead.")

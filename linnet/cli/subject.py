@@ -85,22 +85,12 @@ def place_of(card: Card, checkpoint: str | None, *, offline: bool = False) -> st
 def default_model(task: str = "text-generation") -> Card:
     """The entry with this task whose weights came with the installation; the first by name.
     Raises UsageError when there is none."""
-    for card in readable_cards():
+    for card in registry.readable():
         if card.about.task == task and card.has_own_weights:
             return card
     raise UsageError(
         "no model came with this installation", help="name one; `linnet nest list` shows all"
     )
-
-
-def readable_cards() -> list[Card]:
-    """The cards of the zoo, without those that are malformed (`linnet nest check` names them)."""
-    return registry.readable()
-
-
-def has_own_weights(card: Card) -> bool:
-    """Whether the weights lie in the entry's own folder."""
-    return card.has_own_weights
 
 
 def _settings(

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from linnet import driver
-from linnet.cli.subject import readable_cards
 from linnet.errors import UsageError
 from linnet.nest import registry
 from linnet.nest.card import Card
@@ -20,7 +19,7 @@ from linnet.nest.road.drawn import Drawings
 from linnet.nest.road.flow import Box, Step, flow, members
 from linnet.nest.settings import resolve_settings
 
-CARDS = readable_cards()
+CARDS = registry.readable()
 
 
 def entries(card: Card) -> Iterator[tuple[Any, str, dict[str, Any]]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from linnet.cli.subject import readable_cards
+from linnet.nest import registry
 from linnet.nest.card import Card
 from linnet.nest.road.pages import write_pages
 from tests.nest.road.browser import find, visit
@@ -43,7 +43,7 @@ class Links(HTMLParser):
 @pytest.fixture(scope="module")
 def zoo(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Card], Path]:
     folder = tmp_path_factory.mktemp("pages") / "zoo"
-    cards = readable_cards()
+    cards = registry.readable()
     write_pages(cards, folder)
     return cards, folder
 
@@ -111,7 +111,7 @@ def test_the_filter_shows_what_was_asked_for(zoo: tuple[list[Card], Path], tmp_p
 
 
 def test_a_broken_entry_is_said_on_its_page(tmp_path: Path) -> None:
-    card = next(c for c in readable_cards() if c.name == "gpt2-tales")
+    card = next(c for c in registry.readable() if c.name == "gpt2-tales")
     broken = tmp_path / "broken.linnet"
     broken.write_text("module broken\nblock B { param x: Nothing }\n")
     text = card.file.read_text().replace('"../gpt2/gpt2.linnet"', f'"{broken}"')
