@@ -240,8 +240,9 @@ class Model:
         `batch_tokens` bounds the tokens of one call, and so the memory. A text longer than the
         context is refused, unless `truncate` allows to leave out what is too much.
 
-        Raises UsageError for what is no text and for a model without this task, ShapeError for
-        a text that is too long.
+        Raises UsageError for what is no text, for a `batch_tokens` that is no integer of at least
+        1 and for a model without this task; ShapeError for an id out of range and for a text that
+        is too long.
         """
         tasks.check(tasks.EMBEDDING, self.card, self._entries)
         entry = self._entries[tasks.EMBEDDING.method]
@@ -270,8 +271,8 @@ class Model:
         a label and a score; of several (a list, or an array with one axis more) such a list for
         each. Scores of all classes sum to 1; their bits do not depend on the images beside.
 
-        An image is a path, a Pillow image, an array [H, W, 3] of u8, or an array [C, Size, Size] of
-        floats that is prepared already (see `nest.image`).
+        An image is a path, a Pillow image, an array of u8 ([H, W, 3], [H, W, 4], [H, W, 1] or
+        [H, W]), or an array [C, Size, Size] of floats that is prepared already (`nest.image`).
 
         Raises ImageError for what is missing, damaged or no image, UsageError for a `top` that is
         no number of at least 1 and for a model without this task.

@@ -1,12 +1,15 @@
 """The contributor's road: from a folder with a checkpoint to an entry of the zoo.
 
-    begin       a folder that checks: card, source, bindings, README (`linnet nest new`)
-    propose     bindings by names and shapes (`linnet nest bind`)
+    begin       `linnet nest new`: gathers what a checkpoint says, and writes a folder that checks
+    sizes, tensors, skeleton, draft     its generics, its tensors folded, its source, its other files
+    binding     `linnet nest bind` for an entry; `propose` matches by names and shapes
     entries     whether a source has what its task calls; `papers`: README and bench.json
     samples     samples.json: its kinds, and holding a model against them
-    reference   what another implementation makes of the samples (`linnet nest reference`)
-    diagram     an entry as a drawing (`linnet nest diagram`)
-    pages       the zoo as static pages (`linnet nest index`)
+    reference   `linnet nest reference`: what transformers makes of the samples, in a process of
+                its own (`reference_worker`)
+    flow        the steps of an entry and what passes between them
+    diagram     `linnet nest diagram`: a flow as a drawing; `drawn`: those of a card's entries
+    pages       `linnet nest index`: the zoo as static pages; `prose`: a README as part of one
 
 No module here knows a model family: everything is read off names, shapes and config.json.
 """

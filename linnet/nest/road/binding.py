@@ -1,4 +1,4 @@
-"""Proposing bindings for an entry, and writing them.
+"""`linnet nest bind`: proposing bindings for an entry, and writing them.
 
 In go a card and perhaps a checkpoint; out comes the `Proposal` for the sizes that its config.json
 gives. The checkpoint's header is read, no weight.

@@ -1,4 +1,4 @@
-"""`linnet nest bind`: which tensor each parameter takes, proposed by names and shapes.
+"""Which tensor each parameter takes, proposed by names and shapes.
 
 In go the parameters of a program and the tensors of a checkpoint, both folded into kinds where
 `{i}` stands for array positions; out comes a `Proposal`: pairs with the reason for each, what is
