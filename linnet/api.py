@@ -60,7 +60,8 @@ def compile(
     an enum by name.
 
     Raises SourceError with the diagnostics if the file does not check, UsageError for arguments
-    that do not fit it (a ConstantError for a constant that cannot have its value), ToolchainError if there is no C compiler that works.
+    that do not fit it (ConstantError, a kind of it, for a constant that cannot have its value),
+    ToolchainError if there is no C compiler that works.
     """
     names = (entries,) if isinstance(entries, str) else entries or ()
     if not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):

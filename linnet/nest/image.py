@@ -29,10 +29,9 @@ _MODES = {1: "L", 3: "RGB"}
 def prepared(image: Any, preparation: Preparation) -> NDArray[np.float32]:
     """`image` as the model takes it, float32 [C, Size, Size].
 
-    An image is a path; a Pillow image; an array [H, W, 3], [H, W, 4], [H, W, 1]
-    or [H, W] of u8; or an array
-    [C, Size, Size] of floats, which is taken to be prepared already. Colours become grey, or grey
-    becomes colours, where the model has other channels; transparency is left out.
+    An image is a path; a Pillow image; an array of u8 [H, W, 3], [H, W, 4], [H, W, 1] or [H, W];
+    or an array [C, Size, Size] of floats, which is taken to be prepared already. Colours become
+    grey, or grey becomes colours, where the model has other channels; transparency is left out.
 
     Raises ImageError for a file that is missing or damaged, and for what is none of these.
     """

@@ -1,7 +1,7 @@
 """The contributor's road: from a folder with a checkpoint to an entry of the zoo.
 
     begin       `linnet nest new`: gathers what a checkpoint says, and writes a folder that checks
-    sizes, tensors, skeleton, draft     its generics, its tensors folded, its source, its other files
+                (`sizes`: generics; `tensors`: folded; `skeleton`: the source; `draft`: the rest)
     binding     `linnet nest bind` for an entry; `propose` matches by names and shapes
     entries     whether a source has what its task calls; `papers`: README and bench.json
     samples     samples.json: its kinds, and holding a model against them
