@@ -30,7 +30,7 @@ async function start() {
         client = undefined;
         vscode.window.showWarningMessage(
             `Linnet: \`${[command, ...args].join(" ")}\` did not start (${error.message}). ` +
-                'Install it with `pip install "linnet[lsp]"`, or set linnet.server.command.',
+                'It needs Linnet and `pip install "pygls>=2.0"`; linnet.server.command says where it is.',
         );
     }
 }

@@ -33,7 +33,7 @@ def lsp(console: Console, std: Path | None, stdio: bool) -> None:
         if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol", "cattrs", "attrs"):
             raise
         raise LinnetError(
-            "the language server needs the package pygls", help='pip install "linnet[lsp]"'
+            "the language server needs the package pygls", help='pip install "pygls>=2.0"'
         ) from None
     if is_terminal(sys.stdin):
         console.note("this talks to editors, in JSON on stdin; end it with Ctrl+D")

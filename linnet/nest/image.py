@@ -72,7 +72,7 @@ def _pillow() -> Any:
     except ImportError as error:
         raise LinnetError(
             "images are read and brought to their size by Pillow, which is not installed",
-            help="install it: pip install 'linnet[image]'",
+            help="install it: pip install pillow",
         ) from error
     return PIL.Image
 

@@ -132,4 +132,4 @@ def test_without_pillow(
     monkeypatch.setitem(sys.modules, "PIL", None)
     result = classify(images[0])
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "pip install 'linnet[image]'" in result.stderr
+    assert "pip install pillow" in result.stderr

@@ -241,4 +241,4 @@ def test_the_command_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "pygls", None)
     result = CliRunner().invoke(cli, ["lsp"], prog_name="linnet")
     assert result.exit_code == 1
-    assert 'pip install "linnet[lsp]"' in result.stderr
+    assert 'pip install "pygls>=2.0"' in result.stderr
