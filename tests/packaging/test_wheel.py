@@ -42,11 +42,16 @@ def run(installed: Path, where: Path, *arguments: str) -> subprocess.CompletedPr
 
 def test_the_wheel_carries_all_that_is_needed(installed: Path) -> None:
     data = installed / "linnet" / "_data"
-    assert (data / "stdlib" / "nn" / "linear.linnet").is_file()
-    assert (data / "nest" / "gpt2-tales" / "model.safetensors").is_file()
-    assert (data / "codegen" / "isa" / "neon.toml").is_file()
-    assert (installed / "linnet" / "syntax" / "linnet.lark").is_file()
-    assert (installed / "linnet" / "cli" / "starter" / "src" / "lib.linnet").is_file()
+    places = {folder: data / folder for folder in ("stdlib", "nest", "codegen")}
+    for folder, place in (places | {"linnet": installed / "linnet"}).items():
+        wanted = {file.relative_to(ROOT / folder) for file in files(ROOT / folder)}
+        assert wanted
+        assert not {str(file) for file in wanted if not (place / file).is_file()}
+    assert {item.name.partition("-")[0] for item in installed.iterdir()} == {"linnet"}
+
+
+def files(folder: Path) -> list[Path]:
+    return [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
 
 
 def test_text_is_the_same_from_any_directory(installed: Path, tmp_path: Path) -> None:
