@@ -52,6 +52,17 @@ class Root(click.Group):
         command: click.Command = getattr(module, cmd_name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        # The inherited way knows only commands that are loaded, so has no nearest name.
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            from linnet.nest.nearest import did_you_mean
+
+            hint = did_you_mean(args[0], COMMANDS)
+            ctx.fail(f"there is no command {args[0]!r}{hint if '?' in hint else ''}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # Without loading the commands, as the inherited way would.
         with formatter.section("Commands"):

@@ -6,6 +6,7 @@ Diagnostics are drawn on stderr, or go to stdout in a form for tools.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,18 +46,19 @@ def check(
     form: str,
     as_json: bool,
 ) -> None:
-    """Check each SOURCE: a .linnet file, a name of the zoo or a folder with a card.
+    """Check each SOURCE: a .linnet file, a name of the zoo, a folder with a card, or another folder
+    and all .linnet files below it.
 
     Exits 0 if all is well and 1 if there are errors.
     """
     from linnet.check import check_file
     from linnet.cli.drawing import draw
-    from linnet.cli.subject import find
 
     found: dict[Diagnostic, None] = {}
-    for subject in [find(source) for source in sources]:
-        console.detail(f"checking {subject.source}")
-        found.update(dict.fromkeys(check_file(subject.source, std=std).problems))
+    files = [file for source in sources for file in _files(source)]
+    for file in files:
+        console.detail(f"checking {file}")
+        found.update(dict.fromkeys(check_file(file, std=std).problems))
     if as_json and form not in ("text", "json"):
         raise click.UsageError(f"--json and --format {form} exclude each other")
     form = "json" if as_json else form
@@ -67,7 +69,24 @@ def check(
     if any(d.is_error for d in found) or (strict and found):
         raise click.exceptions.Exit(1)
     if not found and form == "text":
-        console.note(f"{counted(len(sources), 'source')} checked, nothing to report")
+        console.note(f"{counted(len(files), 'source')} checked, nothing to report")
+
+
+def _files(source: str) -> list[Path]:
+    """The files SOURCE stands for: of a folder that is no model, such as a package, all sources.
+    Raises what `find` does, for a folder with no source too."""
+    from linnet.cli.subject import find
+    from linnet.errors import UnknownModelError
+    from linnet.fmt.files import sources
+
+    try:
+        return [find(source).source]
+    except UnknownModelError:
+        folder = Path(os.path.expanduser(source))
+        below = list(sources([folder])) if os.path.isdir(folder) else []
+        if not below:
+            raise
+        return below
 
 
 def _for_tools(found: tuple[Diagnostic, ...], form: str) -> str:

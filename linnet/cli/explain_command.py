@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from linnet.driver import Request
     from linnet.plan.account import Machine
 
-_CODE = re.compile(r"[A-Za-z]\d{4}")
+_CODE = re.compile(r"[EWew]?\d{1,6}|[A-Za-z]\d{4}")
 
 
 @dataclass(frozen=True)
@@ -228,6 +228,8 @@ def code_page(number: str) -> str:
     from linnet.diag.page import page
     from linnet.nest.nearest import did_you_mean
 
+    if number.isdigit():
+        number = next((letter + number for letter in "EW" if letter + number in CODES), number)
     if number not in CODES:
         hint = did_you_mean(number, CODES)
         raise UsageError(f"there is no diagnostic {number}{hint if '?' in hint else ''}")

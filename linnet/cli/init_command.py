@@ -39,7 +39,7 @@ def init(console: Console, name: str) -> None:
     _refuse_existing(folder)
     _create(folder, title, module)
     console.note(f"made {folder}: {', '.join(_FILES)}")
-    console.note(f"now: cd {folder} && linnet check src/lib.linnet && python run.py")
+    console.note(f"now: cd {folder} && linnet check . && python run.py")
 
 
 def _module_name(title: str) -> str:

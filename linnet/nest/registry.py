@@ -98,6 +98,17 @@ def _at_revision(card: Card, revision: str) -> Card:
 
 def _unknown(name: str) -> UnknownModelError:
     short = name if len(name) <= 80 else name[:77] + "..."
+    if os.path.isfile(name) and name.endswith(".linnet"):
+        return UnknownModelError(
+            f"{short} is a source file, not a model",
+            help="linnet.compile in Python runs one, with sizes and weights; a model is a folder "
+            "with a card or a checkpoint, or a name of `linnet nest list`",
+        )
+    if name.startswith((".", "/")):
+        return UnknownModelError(
+            f"there is no folder {short}",
+            help="give a folder with a card or a checkpoint, or a name of `linnet nest list`",
+        )
     return UnknownModelError(
         f"there is no model {short!r}{did_you_mean(name, names())}",
         help="`linnet nest list` shows all; a folder with a card or a checkpoint can be given by "

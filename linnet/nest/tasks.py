@@ -47,8 +47,7 @@ def check_card(task: Task, card: Card) -> None:
     other = TASKS[stated]
     raise UsageError(
         f'{card.name} cannot {task.does}: its card says task = "{stated}"',
-        help=f"a model for that can {other.does}: `linnet {other.method}`, or "
-        f"`{other.method}` in Python",
+        help=f"it can {other.does}: `linnet {other.method}`, or `{other.method}` in Python",
     )
 
 

@@ -36,7 +36,12 @@ def test_options_show_their_variables(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("args", "said"),
-    [(["wat"], "no such command 'wat'"), (["--wat"], "no such option"), ([], "")],
+    [
+        (["wat"], "there is no command 'wat'\n"),
+        (["generat"], "there is no command 'generat'; did you mean 'generate'?"),
+        (["--wat"], "no such option"),
+        ([], ""),
+    ],
 )
 def test_bad_command_lines_exit_2(run: Run, args: list[str], said: str) -> None:
     result = run(*args)

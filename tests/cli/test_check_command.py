@@ -83,6 +83,21 @@ def test_another_standard_library(run: Run, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
 
 
+def test_a_folder_stands_for_the_sources_below_it(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "a package"
+    assert run("init", str(folder.with_name("pond"))).exit_code == 0
+    folder.with_name("pond").rename(folder)
+    result = run("check", str(folder))
+    assert (result.exit_code, result.stderr) == (0, "2 sources checked, nothing to report\n")
+    layers = folder / "src" / "layers.linnet"
+    layers.write_text(layers.read_text() + "fn oops() -> f32 { return oops }\n")
+    result = run("check", str(folder))
+    assert result.exit_code == 1
+    assert "layers.linnet:" in result.stderr
+    (tmp_path / "bare").mkdir()
+    assert run("check", str(tmp_path / "bare")).exit_code == 1
+
+
 @pytest.mark.parametrize(
     ("args", "status", "said"),
     [

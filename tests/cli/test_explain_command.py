@@ -33,6 +33,14 @@ def test_an_unknown_code(run: Run) -> None:
     assert result.stderr.startswith("error: there is no diagnostic E2299")
 
 
+def test_a_code_by_its_number_alone(run: Run) -> None:
+    assert run("explain", "2203").stdout == run("explain", "E2203").stdout
+    assert run("explain", "1002").stdout.startswith("error[E1002]")
+    result = run("explain", "e220")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: there is no diagnostic E220; did you mean 'E2")
+
+
 def test_a_plan_names_kernels_and_memory(run: Run) -> None:
     text = run("explain", EMBEDDED, "--entry", "decode", "--target", "scalar").stdout
     assert "gpt2-tales for scalar, numerics equivalent" in text

@@ -205,6 +205,16 @@ def test_unknown_model_suggests(compiler: Driver) -> None:
         nest.load("gpt-2")
 
 
+def test_paths_that_are_no_models(compiler: Driver, tmp_path: Path) -> None:
+    with pytest.raises(UnknownModelError, match=r"^there is no folder \./nowhere\n"):
+        nest.load("./nowhere")
+    source = tmp_path / "pond.linnet"
+    source.write_text("module pond\n")
+    with pytest.raises(UnknownModelError, match=r"pond\.linnet is a source file, not a model") as e:
+        nest.load(source)
+    assert "linnet.compile" in (e.value.help or "")
+
+
 @pytest.mark.parametrize("name", ["é" * 500, "a\0b", "~nobody-of-that-name/x"])
 def test_names_that_no_file_can_have(compiler: Driver, name: str) -> None:
     with pytest.raises(UnknownModelError, match="there is no model"):
