@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check lint types imports zoo bench clean help
+.PHONY: demo test check lint types imports zoo docs bench clean help
 
 help:
 	@echo "make demo    write text with the embedded model"
@@ -18,11 +18,12 @@ help:
 demo: $(VENV)/.demo
 	$(BIN)/linnet generate --prompt "Once upon a time" --echo --max-tokens 80 --temp 0.8 --top-k 40 --seed 7
 
+# Side by side first; then, alone, what measures time or memory, or interrupts itself.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not alone" -n auto --maxprocesses 8 --dist worksteal
+	$(BIN)/python -m pytest -m alone
 
-check: $(VENV)/.test lint types imports zoo
-	$(BIN)/python -m pytest
+check: lint types imports zoo test
 
 lint: $(VENV)/.test
 	$(BIN)/ruff format --check .

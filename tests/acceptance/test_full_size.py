@@ -24,6 +24,8 @@ from linnet import nest
 from linnet.errors import ShapeError
 from linnet.nest import Model
 
+pytestmark = pytest.mark.alone
+
 TOLERANCE = 2e-4
 COLD_COMPILE, FIRST_TOKEN, PEAK = 15.0, 0.6, 0.70e9  # seconds, seconds, bytes
 ATTEMPTS = 5

@@ -15,9 +15,10 @@ import pytest
 
 from linnet.nest import Model
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="reads what Linux tells of a process"
-)
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux tells of a process"),
+]
 
 Load = Callable[..., Model]
 

@@ -21,6 +21,8 @@ from linnet import nest
 from linnet.errors import ToolchainError
 from linnet.nest import Model
 
+pytestmark = pytest.mark.alone
+
 Load = Callable[..., Model]
 
 PROMPT = "Once upon a time"

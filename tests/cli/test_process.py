@@ -15,6 +15,8 @@ import pytest
 
 from tests.cli.conftest import ROOT
 
+pytestmark = pytest.mark.alone
+
 Start = Callable[..., subprocess.Popen[bytes]]
 
 ENDLESS = ("generate", "--temp", "1", "--ignore-eos", "-n", "1000000", "--seed", "7")
