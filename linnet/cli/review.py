@@ -185,7 +185,8 @@ def _entry(known: _Known) -> str:
 
 
 def _task(known: _Known) -> str:
-    from linnet.nest.road.entries import ENTRIES, problems
+    from linnet.nest.road.entries import problems
+    from linnet.nest.tasks import TASKS
 
     card = known.need_card()
     known.need_manifest()
@@ -195,7 +196,7 @@ def _task(known: _Known) -> str:
     assert program is not None
     root = driver.root_block(program, card.source.root)
     _fail(f"{card.about.task} takes other entries than there are", problems(root, card.about.task))
-    return f"{card.about.task}: {', '.join(ENTRIES[card.about.task])}"
+    return f"{card.about.task}: {', '.join(TASKS[card.about.task].entries)}"
 
 
 def _bindings(known: _Known) -> str:

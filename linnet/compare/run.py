@@ -22,7 +22,7 @@ from linnet.compare.verdicts import Verdicts, against_recording, against_trace
 from linnet.compare.worker import digest
 from linnet.errors import LinnetError, UsageError
 from linnet.nest.card import Card
-from linnet.nest.tasks import CLASSIFICATION, EMBEDDING, GENERATION
+from linnet.nest.tasks import CLASSIFICATION, EMBEDDING, GENERATION, TASKS
 
 Say = Callable[[str], None]
 
@@ -130,8 +130,8 @@ def _place(subject: Subject) -> str:
 
 def entry_of(card: Card, request: Request) -> str:
     """The entry to run. Raises UsageError where nothing names one."""
-    by_task = {EMBEDDING.name: "embed", CLASSIFICATION.name: "classify"}
-    name = request.entry or card.source.entry or by_task.get(card.about.task or "")
+    task = TASKS.get(card.about.task or "")
+    name = request.entry or card.source.entry or (next(iter(task.entries)) if task else None)
     if name is None:
         raise UsageError(
             f"the card of {card.name} names no entry to call", help="name one: --entry NAME"
