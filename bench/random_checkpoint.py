@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Write a checkpoint of random weights for any entry of the zoo, at its full size.
 
-    bench/random_checkpoint.py llama /tmp/weights [--dtype bf16] [--with head] [--seed 0]
+    bench/random_checkpoint.py llama weights [--dtype bf16] [--with head] [--seed 0]
 
 The sizes are those of the entry's card, the tensors are those of its source: every required
 parameter, and of the optional ones those that --with names. Speed does not depend on the values;
 the text they lead to means nothing. The folder can then be given to `linnet bench`, `linnet
 profile` and `linnet explain`:
 
-    linnet bench llama --checkpoint /tmp/weights --task decode_16 --task prefill_512
+    linnet bench llama --checkpoint weights --task decode_16 --task prefill_512
 """
 
 from __future__ import annotations
