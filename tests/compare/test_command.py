@@ -114,6 +114,7 @@ FAMILIES = {
     "bert": "bert-2",
     "vit": "vit-1",
     "gpt-neox": "gpt-neox-1",
+    "opt": "opt-2",
 }
 
 
