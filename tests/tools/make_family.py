@@ -176,20 +176,23 @@ def references(folder: Path, family: Mapping[str, Any], seed: int) -> Arrays:
 
 def randomise(model: Any, seed: int) -> None:
     """Fill all weights. Parameters that are neither of a linear map, a convolution, a table nor
-    a norm (a class token, positions) get a spread of 0.5."""
+    a norm (a class token, positions) get a spread of 0.5. Tables beside that of tokens get 1.5:
+    with faint positions, the greedy text of a tied head ends in one id."""
     chance = torch.Generator().manual_seed(seed)
 
     def bell(like: torch.Tensor, spread: float, mean: float = 0.0) -> torch.Tensor:
         return mean + spread * torch.randn(like.shape, generator=chance)
 
     head = getattr(model, "get_output_embeddings", lambda: None)()
+    tokens = getattr(model, "get_input_embeddings", lambda: None)()
     for module in model.modules():
         for name, weight in module.named_parameters(recurse=False):
             if name == "bias":
                 weight.data = bell(weight, 0.2)
             elif isinstance(module, torch.nn.Embedding):
                 # Small: a tied head would mostly answer with the last id it was given.
-                weight.data = bell(weight, 2.0 / weight.shape[1] ** 0.5)
+                small = 2.0 / weight.shape[1] ** 0.5
+                weight.data = bell(weight, small if module is tokens else 1.5)
             elif isinstance(module, torch.nn.Linear | torch.nn.Conv2d):
                 inputs = weight[0].numel()
                 weight.data = bell(weight, (3.0 if module is head else 1.4) / inputs**0.5)
@@ -230,6 +233,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("families", nargs="+", metavar="FAMILY")
     transformers.utils.logging.disable_progress_bar()
+    torch.set_num_threads(1)  # the models are so small that others only get in each other's way
     for name in parser.parse_args().families:
         family = json.loads((FAMILIES / f"{name}.json").read_text(encoding="utf-8"))
         for n, described in enumerate(family["configs"], start=1):
@@ -238,7 +242,7 @@ def main() -> None:
                 try:
                     write(folder, family, described, seed)
                 except Unfit as unfit:
-                    print(f"{folder.name}: seed {seed}: {unfit}")
+                    print(f"{folder.name}: seed {seed}: {unfit}", flush=True)
                 else:
                     break
             else:
