@@ -90,7 +90,8 @@ def _entity_call(ctx: Context, node: tree.Call, entity: Entity, name: str, span:
     if isinstance(entity, StructItem):
         return build(ctx, node, entity, span)
     if not isinstance(entity, FunctionItem):
-        return _not_callable(ctx, node, f"`{name}` is {describe(entity)}:", span)
+        help = _methods_of(name, entity)
+        return _not_callable(ctx, node, f"`{name}` is {describe(entity)}:", span, help)
     receiver = None
     if entity.block is not None and not ctx.constant_only:
         if entity.block is not ctx.block:
@@ -114,13 +115,26 @@ def _unchecked(ctx: Context, node: tree.Call) -> TExpr:
     return poison(node.span)
 
 
-def _not_callable(ctx: Context, node: tree.Call, what: str, span: Span) -> TExpr:
+def _methods_of(name: str, entity: Entity) -> tuple[str, ...]:
+    """What to call instead of a child: its `forward` if it has one, else its first function."""
+    type = entity.member.type if isinstance(entity, MemberItem) else None
+    if not isinstance(type, Block) or not type.decl.functions:
+        return ()
+    functions = type.decl.functions
+    method = "forward" if "forward" in functions else next(iter(functions))
+    return (f"call a function of it: `{name}.{method}(…)`",)
+
+
+def _not_callable(
+    ctx: Context, node: tree.Call, what: str, span: Span, help: tuple[str, ...] = ()
+) -> TExpr:
     _unchecked(ctx, node)
     return ctx.bad(
         "E2106",
         f"{what} it cannot be called" if what.endswith(":") else f"{what} is no function",
         span,
         "only functions, ops, entries and methods can be called",
+        help=help,
         at=node.span,
     )
 

@@ -313,9 +313,14 @@ def mismatch_code(found: Type, wanted: Type, place: Place) -> str:
 
 
 def mismatch(
-    ctx: Context, value: TExpr, wanted: Type, place: Place, related: tuple[Label, ...] = ()
+    ctx: Context,
+    value: TExpr,
+    wanted: Type,
+    place: Place,
+    related: tuple[Label, ...] = (),
+    help: tuple[str, ...] = (),
 ) -> TExpr:
-    """Report that `value` is no `wanted`."""
+    """Report that `value` is no `wanted`; `help` takes the place of what follows from the types."""
     found = value.type
     tensors = isinstance(found, Tensor) and isinstance(wanted, Tensor)
     expected = (f"expected {show.quoted(wanted)}",) if tensors else ()
@@ -326,7 +331,7 @@ def mismatch(
         f"this is {show.quoted(found)}",
         related=related,
         notes=(*expected, *shape_notes(ctx, found, wanted)),
-        help=_repair(found, wanted) or shape_help(ctx, found, wanted),
+        help=help or _repair(found, wanted) or shape_help(ctx, found, wanted),
     )
 
 

@@ -11,11 +11,13 @@ from linnet.check.context import Context, is_poison, poison
 from linnet.check.dims_of import possible_sizes
 from linnet.check.fit import ARGUMENT, Place, adapt, mismatch, shape_notes
 from linnet.check.proofs import counterexample, equal, suggestion
+from linnet.check.substitute import Bindings
 from linnet.check.typed import Call, FunctionDecl, GenericParam, Parameter, TExpr
 from linnet.check.types import (
     DTypeVar,
     GenericArgument,
     GenericSymbol,
+    Tensor,
     Type,
     Unit,
 )
@@ -67,6 +69,7 @@ class Inference:
         self.decl = decl
         self.unifier = unifier
         self.bindings = unifier.bindings
+        self.sought = frozenset(unifier.open)
         self.values = values
         self.span = span
         self.place = place
@@ -111,7 +114,30 @@ class Inference:
             name = param.variable.name
             text = f"`{name}` is `{show.type_(wanted)}` here, from the generics known so far"
             related = (Label(param.span, text),)
-        mismatch(self.ctx, value, wanted, self.place, related)
+        mismatch(self.ctx, value, wanted, self.place, related, self._turned(value, param))
+
+    def _turned(self, value: TExpr, param: Parameter) -> tuple[str, ...]:
+        """The help for a tensor with which the call would fit if its last two axes stood the other
+        way round, as those of a matrix often do that comes from elsewhere."""
+        if not isinstance(value.type, Tensor) or len(value.type.axes) < 2:
+            return ()
+        *before, rows, columns = value.type.axes
+        turned = Tensor(value.type.dtype, (*before, columns, rows))
+        known = (self.bindings.dims, self.bindings.packs, self.bindings.dtypes)
+        given = {s: a for group in known for s, a in group.items() if s not in self.sought}
+        unifier = Unifier(self.ctx.facts, Bindings(given), set(self.sought))
+        for other, argument in zip(self.decl.parameters, self.values, strict=True):
+            found = turned if other is param else None if argument is None else argument.type
+            if found is not None and unifier.type(other.variable.type, found) is not None:
+                return ()
+        facts, bindings = self.ctx.facts, unifier.bindings
+        if not all(equal(facts, bindings.dim(d), found) for d, found, _ in unifier.postponed):
+            return ()
+        which = "its axes" if not before else "its last two axes"
+        return (
+            f"with {which} the other way round it would fit: declare it {show.quoted(turned)}, "
+            "or `permute` it",
+        )
 
     def _defaults(self) -> bool:
         for param in self.decl.generics:

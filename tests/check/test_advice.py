@@ -45,6 +45,44 @@ ADVICE = {
 }
 
 
+TURNED = "with {} the other way round it would fit: declare it `Tensor[{}; f32]`, or `permute` it"
+LINEAR = (
+    "fn linear<*S: Shape, I: Dim, O: Dim>(x: Tensor[*S, I; f32], w: Tensor[O, I; f32],"
+    " b: Tensor[O; f32]) -> Tensor[*S, O; f32] {"
+    " let y[*s, o] = (sum[i] x[*s, i] * w[o, i]) + b[o] return y }\n"
+)
+ADVICE |= {
+    "a weight with its axes turned": (
+        LINEAR + "fn f<B: Dim, I: Dim, O: Dim>(x: Tensor[B, I; f32], w: Tensor[I, O; f32],"
+        " b: Tensor[O; f32]) -> Tensor[B, O; f32] { return linear(x, w, b) }",
+        TURNED.format("its axes", "O, I"),
+    ),
+    "the same in numbers": (
+        LINEAR + "fn f(x: Tensor[5, 3; f32], w: Tensor[3, 2; f32],"
+        " b: Tensor[2; f32]) -> Tensor[5, 2; f32] { return linear(x, w, b) }",
+        TURNED.format("its axes", "2, 3"),
+    ),
+    "keys with their axes turned": (
+        "fn scores<B: Dim, Q: Dim, K: Dim, D: Dim>(q: Tensor[B, Q, D; f32],"
+        " k: Tensor[B, K, D; f32]) -> Tensor[B, Q, K; f32] {"
+        " let s[b, i, j] = sum[d] q[b, i, d] * k[b, j, d] return s }\n"
+        "fn f(q: Tensor[2, 3, 4; f32], k: Tensor[2, 4, 5; f32]) -> Tensor[2, 3, 5; f32] {"
+        " return scores(q, k) }",
+        TURNED.format("its last two axes", "2, 5, 4"),
+    ),
+    "turned, it would not fit the bias": (
+        LINEAR + "fn f<B: Dim, I: Dim, O: Dim>(x: Tensor[B, I; f32], w: Tensor[I, O; f32],"
+        " b: Tensor[B; f32]) -> Tensor[B, O; f32] { return linear(x, w, b) }",
+        "add `O == I` to the where list of `f`",
+    ),
+    "a child called like a module of PyTorch": (
+        "block K { fn prepare(x: f32) -> f32 { return x } fn forward(x: f32) -> f32 { return x } }"
+        " block B { sub kid: K fn go(x: f32) -> f32 { return kid(x) } }",
+        "call a function of it: `kid.forward(…)`",
+    ),
+}
+
+
 @pytest.mark.parametrize("name", ADVICE)
 def test_advice(name: str) -> None:
     text, help = ADVICE[name]
