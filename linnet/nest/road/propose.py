@@ -111,16 +111,19 @@ class Open:
 
 @dataclass(frozen=True)
 class Proposal:
-    """`left` are tensors that no parameter takes, with their shapes."""
+    """`left` are tensors that no parameter takes, with their shapes. `kept` are given pairs of
+    optional parameters whose tensors other checkpoints of the family have, and this one lacks."""
 
     pairs: tuple[Pair, ...]
     open: tuple[Open, ...]
     left: tuple[tuple[str, tuple[int, ...]], ...]
+    kept: tuple[tuple[str, str], ...] = ()
 
     @property
     def bindings(self) -> dict[str, str]:
         """The content of bindings.json: pairs of one name are left out, as they mean themselves."""
-        return {pair.path: pair.tensor for pair in self.pairs if pair.path != pair.tensor}
+        known = [(pair.path, pair.tensor) for pair in self.pairs] + [*self.kept]
+        return {path: tensor for path, tensor in known if path != tensor}
 
     @property
     def complete(self) -> bool:
@@ -134,7 +137,8 @@ def propose(
     given: Mapping[str, str] | None = None,
 ) -> Proposal:
     """Pair `parameters` with `tensors`. `given` are pairs that stand (path to tensor name, as
-    written in bindings.json): those that fit are kept, whatever the names say."""
+    written in bindings.json): those that fit are kept, whatever the names say, and so are those
+    of optional parameters whose tensor this checkpoint lacks."""
     declared = list(parameters)
     optional = {p.path: p.optional for p in declared}
     ours, theirs = _units({p.path: _Shape(p.dtype, p.dims) for p in declared}, tensors)
@@ -146,6 +150,7 @@ def propose(
         pairs=tuple(search.pair(unit) for unit in ours if unit.pattern in search.found),
         open=tuple(search.unsolved(unit) for unit in ours if unit.pattern not in search.found),
         left=tuple((u.pattern, u.shape) for u in theirs if u.pattern not in search.taken),
+        kept=tuple((o, t) for o, t in search.lacking.items() if o not in search.found),
     )
 
 
@@ -182,7 +187,8 @@ def _spread(found: list[Kind], known: set[tuple[tuple[int, ...], ...]]) -> list[
 
 @dataclass
 class _Search:
-    """`found` maps our patterns to theirs, with `reasons`; `taken` is the other direction."""
+    """`found` maps our patterns to theirs, with `reasons`; `taken` is the other direction.
+    `lacking` maps optional parameters to the tensors that were given for them and are not here."""
 
     ours: list[Kind]
     theirs: list[Kind]
@@ -190,6 +196,7 @@ class _Search:
     found: dict[str, str] = field(default_factory=dict)
     taken: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
+    lacking: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._weights = _rarity([*self.ours, *self.theirs])
@@ -208,6 +215,8 @@ class _Search:
             one, other = ours.get(path), theirs.get(tensor)
             if one and other and _fits(one, other) and tensor not in self.taken:
                 self._take(path, tensor, "bindings.json says so")
+            elif path in self.optional and other is None:
+                self.lacking[path] = tensor
 
     def run(self) -> None:
         """Take what is clear, and look again, as each pair says something about others."""
@@ -302,6 +311,9 @@ class _Search:
 
     def unsolved(self, unit: Kind) -> Open:
         optional = unit.pattern in self.optional
+        if unit.pattern in self.lacking:
+            why = f"this checkpoint lacks {self.lacking[unit.pattern]}, which bindings.json names"
+            return Open(unit.pattern, unit.shape, optional, why)
         scores = {t: s for (o, t), s in self._scores().items() if o == unit.pattern}
         if scores:
             best = sorted(scores, key=lambda t: -scores[t])[:SHOWN]

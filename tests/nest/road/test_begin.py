@@ -195,6 +195,16 @@ def test_proposals_agree_with_the_zoo(name: str) -> None:
         assert all("norm" in path for path in left), left
 
 
+@pytest.mark.parametrize("name", [n for n in registry.names() if small_checkpoints(n)])
+def test_proposals_keep_what_other_checkpoints_of_the_family_have(name: str) -> None:
+    """Whichever one is looked at, nothing is taken out of bindings.json."""
+    card = registry.find(name)
+    pairs = {} if card.weights.bindings is None else load_bindings(card.weights.bindings).pairs
+    named = {path: tensor for path, tensor in _renamed(pairs).items() if path != tensor}
+    for checkpoint in small_checkpoints(name):
+        assert proposal_for(card, checkpoint and str(checkpoint)).bindings == named
+
+
 def _renamed(pairs: Any) -> dict[str, str]:
     """With the letters of proposals."""
     return {
