@@ -20,7 +20,7 @@ prints it without a traceback and exits 1 (2 for `UsageError`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -58,6 +58,20 @@ class SourceError(LinnetError):
 
 class ShapeError(LinnetError):
     """Actual sizes or index values that the program's declarations rule out."""
+
+
+class SizeError(ShapeError):
+    """Values of generics that break a `where` item of the block; `generics` are those in it."""
+
+    def __init__(self, place: str, fact: str, block: str, generics: Mapping[str, int]) -> None:
+        shown = ", ".join(f"{name} = {value}" for name, value in generics.items())
+        super().__init__(
+            f"{place}: {fact} for {block} with {shown}",
+            help="bind the generics to sizes that satisfy it",
+        )
+        self.place = place
+        self.fact = fact
+        self.generics = generics
 
 
 class DTypeError(LinnetError):

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from linnet.diag import Diagnostic, Label, Source, Span
 from linnet.dims import Clause, Sym
-from linnet.errors import ShapeError, SourceError
+from linnet.errors import SizeError, SourceError
 from linnet.ir.node import Origin
 from linnet.resources import folder
 
@@ -31,17 +31,18 @@ def unsupported(what: str, span: Span, help: str = "") -> SourceError:
 
 def values_text(clause: Clause, values: Mapping[Sym, int]) -> str:
     """The symbols of `clause` with their values: `S = 1025, MaxPositions = 1024`."""
+    return ", ".join(f"{name} = {value}" for name, value in _values_of(clause, values).items())
+
+
+def _values_of(clause: Clause, values: Mapping[Sym, int]) -> dict[str, int]:
     involved = sorted(clause.symbols() & values.keys(), key=lambda s: clause.text.find(s.name))
-    return ", ".join(f"{s.name} = {values[s]}" for s in involved)
+    return {s.name: values[s] for s in involved}
 
 
-def violated_block_clause(block: str, clause: Clause, values: Mapping[Sym, int]) -> ShapeError:
+def violated_block_clause(block: str, clause: Clause, values: Mapping[Sym, int]) -> SizeError:
     """The `where` item of a root block that the given generics break."""
-    shown = values_text(clause, values)
-    return ShapeError(
-        f"{place_of(clause.origin)}: `{clause.text}` does not hold for {block} with {shown}",
-        help="bind the generics to sizes that satisfy it",
-    )
+    fact = f"`{clause.text}` does not hold"
+    return SizeError(place_of(clause.origin), fact, block, _values_of(clause, values))
 
 
 def violated_entry_clause(entry: str, clause: Clause, values: Mapping[Sym, int]) -> SourceError:

@@ -74,6 +74,10 @@ All that the product knows about a model family stands here. A full card:
     [samples]                              # optional
     not_run = "the weights are not public" # why `linnet nest check` may go without running them
 
+    [config.present]                       # whether config.json says that optional parameters are
+    "layers.{i}.attention.q.bias" = "attention_bias"       # there; null or absent: the tensors do;
+    "layers.{i}.norm.bias" = true          # or that they always are, or never
+
     [text]                                 # present on models that read or write text
     vocabulary = "Vocab"                   # the generic that counts token ids
     context = ["MaxPositions", "MaxSeq"]   # generics; the smallest is the longest text
@@ -92,10 +96,10 @@ All that the product knows about a model family stands here. A full card:
 Wherever a key of config.json stands, a config path may: dots lead into nested objects (in a key of
 `[config.expect]` they need quotes around it), ` | ` joins alternatives, of which the first that is
 there and not null counts. Where config.json holds a list, an expectation is held to each item.
-`when` limits an expectation to configs in which other keys hold one of the given values; "absent"
-stands for a key that is missing or null. `values` says what the constant is for each value of
-config.json (a `default` is such a value too); others are refused. `needs` ends a refusal: what it
-would take.
+`when` limits an expectation, or the question for a constant, to configs in which other keys hold
+one of the given values; "absent" stands for a key that is missing or null. `values` says what the
+constant is for each value of config.json (a `default` is such a value too); others are refused.
+`needs` ends a refusal: what it would take.
 """
 
 from __future__ import annotations
@@ -205,11 +209,13 @@ class ConfigSource:
 @dataclass(frozen=True)
 class ConstantSource:
     """The key of config.json that gives a constant its value. `default` is a value as the key
-    might hold it; `values`, if there, says what each value of the key (as text) stands for."""
+    might hold it; `values`, if there, says what each value of the key (as text) stands for.
+    It is asked for only where all conditions of `when` hold."""
 
     key: KeyPath
     default: Constant | None = None
     values: Mapping[str, Constant] | None = None
+    when: tuple[Condition, ...] = ()
     needs: str | None = None
 
 
@@ -263,6 +269,7 @@ class Card:
     constants: Mapping[str, Constant]
     config_constants: Mapping[str, ConstantSource]
     config_tied: Mapping[str, TiedSource]
+    config_present: Mapping[str, KeyPath | bool]
     text: Text | None
     image: Image | None
     samples_not_run: str | None = None

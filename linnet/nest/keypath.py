@@ -35,6 +35,16 @@ class KeyPath:
         told = next((one for one in found if one.value is not None), None)
         return told or next(iter(found), Found(self.text, None, False))
 
+    def obstacle(self, values: Mapping[str, Any]) -> Found | None:
+        """A value on the way of an alternative that is neither null nor an object, so that
+        nothing can stand below it; None where the ways are free."""
+        for keys in self.alternatives:
+            for end in range(1, len(keys)):
+                found = _at(values, keys[:end])
+                if found and found.value is not None and not isinstance(found.value, Mapping):
+                    return found
+        return None
+
     def put(self, values: MutableMapping[str, Any], value: Any) -> None:
         """Write `value` where the first alternative leads, with the objects on the way."""
         *way, last = self.alternatives[0]

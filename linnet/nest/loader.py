@@ -22,6 +22,7 @@ from linnet.nest.generate import Setup
 from linnet.nest.model import Facts, Model
 from linnet.nest.nearest import did_you_mean
 from linnet.nest.preparation import preparation
+from linnet.nest.presence import check_presence
 from linnet.nest.request import blaming, known_generics, request_for
 from linnet.nest.resolve import Checkpoint, resolve
 from linnet.nest.settings import resolve_settings
@@ -190,6 +191,7 @@ def _assemble(
         raise _too_many(files, surplus)
     if unknown:
         raise _not_known(card, files, unknown)
+    check_presence(card, config, manifest, names, weights.names, bindings, _title(files))
     spare = spare_copies(card, config, manifest, names, weights, str(files.weights))
     stored = {n: weights.tensors[n].dtype for n in names.values() if n in weights.tensors}
     if not card.weights.widen:

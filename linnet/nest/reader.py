@@ -159,6 +159,10 @@ class _Reader:
                 k: _build_constant(v) for k, v in config.get("constants", {}).items()
             },
             config_tied={k: _build_tied(v) for k, v in config.get("tied", {}).items()},
+            config_present={
+                k: v if isinstance(v, bool) else parse_keypath(v)
+                for k, v in config.get("present", {}).items()
+            },
             text=Text(**_tuples(data["text"])) if "text" in data else None,
             image=_build_image(data["image"]) if "image" in data else None,
             samples_not_run=data.get("samples", {}).get("not_run"),
@@ -196,11 +200,15 @@ def _build_expectation(key: str, value: Any) -> Expectation:
         values=tuple(value.get("any_of", ())),
         equals=_build_formula(value, "equals"),
         null=bool(value.get("null", False)),
-        when=tuple(
-            Condition(parse_keypath(k), tuple(v) if isinstance(v, list) else (v,))
-            for k, v in value.get("when", {}).items()
-        ),
+        when=_build_when(value.get("when", {})),
         needs=value.get("needs"),
+    )
+
+
+def _build_when(table: dict[str, Any]) -> tuple[Condition, ...]:
+    return tuple(
+        Condition(parse_keypath(k), tuple(v) if isinstance(v, list) else (v,))
+        for k, v in table.items()
     )
 
 
@@ -220,8 +228,9 @@ def _build_source(value: Any) -> ConfigSource:
 
 
 def _build_constant(value: Any) -> ConstantSource:
-    table = {"key": value} if isinstance(value, str) else dict(value)
-    return ConstantSource(parse_keypath(table.pop("key")), **table)
+    table: dict[str, Any] = {"key": value} if isinstance(value, str) else dict(value)
+    key, when = parse_keypath(table.pop("key")), _build_when(table.pop("when", {}))
+    return ConstantSource(key, when=when, **table)
 
 
 def _build_tied(value: Any) -> TiedSource:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from linnet import driver
-from linnet.errors import ConstantError, UsageError
+from linnet.errors import ConfigError, ConstantError, SizeError, UsageError
 from linnet.nest.card import Card, Generic
 from linnet.nest.settings import Settings
 
@@ -28,9 +28,21 @@ def request_for(
 
 @contextmanager
 def blaming(settings: Settings) -> Iterator[None]:
-    """Let a constant that the source cannot take be the fault of who gave it its value."""
+    """Let a constant or a size that the source cannot take be the fault of who gave it."""
     try:
         yield
+    except SizeError as error:
+        if not error.generics.keys() & settings.reasons.keys():
+            raise
+        told = ", ".join(
+            f"{name} = {value}"
+            + (f" ({settings.reasons[name]})" if name in settings.reasons else "")
+            for name, value in error.generics.items()
+        )
+        raise ConfigError(
+            f"{settings.file}: {error.fact} with {told}",
+            help=f"the source can compute no other sizes ({error.place})",
+        ) from None
     except ConstantError as error:
         kind, where = settings.origins[error.constant]
         if kind is UsageError:

@@ -229,10 +229,17 @@ def _tied_source(value: Any) -> str | None:
     return _table(value, _TIED_SOURCE)
 
 
+def _presence(value: Any) -> str | None:
+    if isinstance(value, bool) or (isinstance(value, str) and not _path(value)):
+        return None
+    return "must be a key of config.json, or true or false"
+
+
 _CONSTANT_SOURCE = {
     "key": Key(_path, required=True),
     "default": Key(_constant),
     "values": Key(_constant_values),
+    "when": Key(_when),
     "needs": Key(_string),
 }
 
@@ -297,6 +304,7 @@ SCHEMA: dict[str, dict[str, Key]] = {
     "config.generics": {"*": Key(_config_source)},
     "config.constants": {"*": Key(_constant_source)},
     "config.tied": {"*": Key(_tied_source)},
+    "config.present": {"*": Key(_presence)},
     "samples": {"not_run": Key(_string)},
     "text": {
         "vocabulary": Key(_string),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from linnet.errors import CardError, ConfigError, LinnetError, UsageError
@@ -49,6 +50,10 @@ class Settings:
     generics: Mapping[str, Generic]
     constants: Mapping[str, Constant] = field(default_factory=dict)
     origins: Mapping[str, Origin] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """For the generics that a config.json settled: what in it did."""
+    file: Path | None = None
+    """That config.json."""
 
 
 def resolve_settings(
@@ -75,9 +80,11 @@ def resolve_settings(
     settled = _constants(card, config, constants or {}, problems)
     _check_expected(card, config, sizes, problems)
     _check_plain(card, config, problems)
+    problems += _obstacles(card, config)
     if problems:
         raise _misfit(card, config, problems)
-    return Settings(sizes, settled, _origins(card, config, settled, constants or {}))
+    origins = _origins(card, config, settled, constants or {})
+    return Settings(sizes, settled, origins, _reasons(card, config, given), config.file)
 
 
 def _misfit(card: Card, config: Config, problems: list[str]) -> ConfigError:
@@ -95,6 +102,22 @@ def _misfit(card: Card, config: Config, problems: list[str]) -> ConfigError:
         f"{where} does not fit {card.name}:{listed}",
         help=f"{card.name} computes only what its card describes; {choose} this checkpoint",
     )
+
+
+def _reasons(card: Card, config: Config, given: Collection[str]) -> dict[str, str]:
+    """Where generics have their values from, those that config.json settles."""
+    result: dict[str, str] = {}
+    if config.file is None:
+        return result
+    for name in card.config_generics.keys() - given:
+        source = card.config_generics[name]
+        found = source.key.look_up(config.values)
+        if found.value is not None:
+            share = f", a share of {source.of.text}" if source.of else ""
+            result[name] = f"{found.key} = {shown(found.value)}{share}"
+        elif source.default is not None:
+            result[name] = f"{found.key} is not given: {source.default.text}"
+    return result
 
 
 def _origins(
@@ -178,6 +201,8 @@ def _constants(
     result: dict[str, Constant] = dict(card.constants)
     for name, source in card.config_constants.items():
         if name in given or (config.file is None and name in card.constants):
+            continue
+        if not all(_holds(one, config) for one in source.when):
             continue
         found = source.key.look_up(config.values)
         value = source.default if found.value is None else found.value
@@ -271,6 +296,18 @@ def _holds(condition: Condition, config: Config) -> bool:
     return any(_same(value, one) for one in condition.values)
 
 
+def _obstacles(card: Card, config: Config) -> list[str]:
+    """What stands where an object with the card's keys should: a value is never passed over
+    because it has the wrong form."""
+    paths = [source.key for source in card.config_generics.values()]
+    paths += [source.key for source in card.config_constants.values()]
+    paths += [source.key for source in card.config_tied.values()]
+    paths += [expectation.key for expectation in card.expect.values()]
+    paths += [rule for rule in card.config_present.values() if not isinstance(rule, bool)]
+    found = [path.obstacle(config.values) for path in paths]
+    return [*dict.fromkeys(_contradiction(one, "an object") for one in found if one)]
+
+
 def _check_plain(card: Card, config: Config, problems: list[str]) -> None:
     """Weights of a quantized checkpoint are codes; to read them as numbers would be nonsense."""
     if config.values.get(QUANTIZED) is not None and QUANTIZED not in card.expect:
@@ -282,7 +319,7 @@ def _mismatch(value: Any, expected: Expectation, generics: Mapping[str, Generic]
     if value is None and expected.null:
         return None
     if expected.equals is None:
-        items = value if isinstance(value, list) else [value]
+        items = value if isinstance(value, list) and value else [value]
         if all(any(_same(item, allowed) for allowed in expected.values) for item in items):
             return None
         return " or ".join(shown(item) for item in expected.values) or "none"

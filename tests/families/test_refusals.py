@@ -23,19 +23,26 @@ def settings(name: str, changes: dict[str, Any]) -> Settings:
 
 LINEAR = {"rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4}}
 YARN = {"rope_scaling": {"type": "yarn", "factor": 4.0}, "rope_parameters": None}
+HALF = {"rope_type": "llama3", "factor": 8.0, "high_freq_factor": 4.0}
 PARTLY = {"rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.5}}
 
 
 @pytest.mark.parametrize(
     ("name", "changes", "message"),
     [
-        ("llama-1", {"hidden_act": "gelu"}, 'hidden_act = "gelu", expected "silu"; .* activation'),
+        (
+            "llama-1",
+            {"hidden_act": "gelu"},
+            'hidden_act = "gelu", expected "silu" or "swish"; .* activation',
+        ),
         ("llama-1", LINEAR, 'rope_type = "linear".*another formula for the rotary rates'),
         ("llama-1", YARN, 'rope_scaling.type = "yarn", expected "default" or "llama3"'),
         ("llama-1", PARTLY, "partial_rotary_factor = 0.5.*a part of each head"),
         ("llama-1", {"pretraining_tp": 4}, "pretraining_tp = 4, expected 1"),
         ("llama-1", {"model_type": "mistral"}, 'model_type = "mistral", expected "llama"'),
         ("llama-1", {"quantization_config": {"bits": 4}}, "quantized weights"),
+        ("llama-2", {"rope_scaling": "llama3"}, 'rope_scaling = "llama3", expected an object'),
+        ("llama-2", {"rope_scaling": HALF}, "low_freq_factor is not there, expected a value"),
         ("mistral-1", {"sliding_window": 4096}, "sliding_window = 4096, expected.*a window"),
         ("mistral-1", YARN, "yarn"),
         ("qwen2-1", {"use_sliding_window": True}, "sliding_window = 32 with use_sliding.*a window"),
@@ -69,6 +76,16 @@ def test_both_forms_of_rotary_positions() -> None:
         "ROPE_HIGH": 4.0,
         "ROPE_ORIGINAL": 8192,
     }
+
+
+def test_how_far_a_model_looked_before_it_was_stretched() -> None:
+    """Where the config does not say it, transformers takes how far it looks."""
+    whole = {**HALF, "low_freq_factor": 1.0}
+    stretched = settings("llama-2", {"rope_scaling": whole}).constants
+    assert stretched["ROPE_ORIGINAL"] == 128
+    beside = {"rope_scaling": whole, "original_max_position_embeddings": 50}
+    assert settings("llama-2", beside).constants["ROPE_ORIGINAL"] == 50
+    assert "ROPE_ORIGINAL" not in settings("llama-2", {"rope_scaling": None}).constants
 
 
 def test_sizes_that_a_config_leaves_out() -> None:

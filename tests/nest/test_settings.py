@@ -52,6 +52,7 @@ Classes = { key = "names | classes", count = true, default = 2 }
 EPSILON = { key = "norm.eps | eps", default = 1e-6 }
 PARALLEL = { key = "parallel", default = true }
 ROPE = { key = "rope.type | type", default = "none", values = { none = "Plain", llama3 = "Llama" } }
+SLOPE = { key = "rope.slope | slope", when = { "rope.kind" = "steep" } }
 POWER = { key = "power", default = 2, values = { 2 = "Square", true = "Odd" } }
 """
 
@@ -218,3 +219,25 @@ def test_a_constant_without_default_must_be_in_the_config(card: Card, tmp_path: 
     assert "parallel = null, expected a value" in refusal(strict, {"parallel": None})
     assert settings(strict, {}, PARALLEL=False).constants["PARALLEL"] is False
     assert "PARALLEL" not in resolve_settings(strict, Config({})).constants
+
+
+STEEP = {"rope": {"kind": "steep"}}
+
+
+def test_a_constant_is_asked_for_only_where_it_counts(card: Card) -> None:
+    assert "SLOPE" not in settings(card, {"slope": 2.0}).constants
+    assert settings(card, {**STEEP, "slope": 2.0}).constants["SLOPE"] == 2.0
+    with pytest.raises(ConfigError, match=r"rope.slope \| slope is not there.*SLOPE"):
+        settings(card, STEEP)
+
+
+@pytest.mark.parametrize("value", ["llama3", 3, True, ["llama3"], []])
+def test_what_stands_where_an_object_should_is_not_passed_over(card: Card, value: Any) -> None:
+    with pytest.raises(ConfigError, match=r"rope = .*, expected an object"):
+        settings(card, {"rope": value, "type": "none"})
+    assert settings(card, {"rope": None, "type": "none"}).constants["ROPE"] == "Plain"
+
+
+def test_a_list_of_nothing_holds_no_value(card: Card) -> None:
+    with pytest.raises(ConfigError, match=r"hidden_act = \[\], expected"):
+        settings(card, {"hidden_act": []})
