@@ -129,7 +129,7 @@ def llama_like(r: random.Random, model_type: str) -> Drawn:
     if model_type == "llama":
         config["mlp_bias"] = r.random() < 0.4
     if model_type == "mistral":
-        config["sliding_window"] = r.choice([None, None, None, 4])
+        config["sliding_window"] = 4 if r.random() < 0.1 else None
     if model_type.startswith("qwen"):
         config["use_sliding_window"] = r.random() < 0.1
     if r.random() < 0.08:
@@ -159,6 +159,9 @@ def gpt_neox(r: random.Random) -> Drawn:
         "rope_theta": base,
         "partial_rotary_factor": pct,
     }
+    rotated = int(width * pct)
+    if r.random() < 0.9 and (rotated % 2 or not rotated):
+        return gpt_neox(r)
     auto = transformers.AutoModel if r.random() < 0.15 else transformers.AutoModelForCausalLM
     drawn = Drawn("text-generation", auto, config)
     if r.random() < 0.5:
@@ -177,8 +180,8 @@ def gpt2(r: random.Random) -> Drawn:
         "n_layer": r.randint(1, 4),
         "n_head": heads,
         "n_inner": r.choice([None, None, 7, 33, 90]),
-        "activation_function": r.choice(["gelu_new"] * 3 + ["gelu_pytorch_tanh", "gelu", "relu"]),
-        "layer_norm_epsilon": r.choice([1e-5] * 4 + [1e-3]),
+        "activation_function": r.choice([*["gelu_new", "gelu_pytorch_tanh"] * 5, "gelu", "relu"]),
+        "layer_norm_epsilon": r.choice([1e-5] * 9 + [1e-3]),
         "scale_attn_by_inverse_layer_idx": r.random() < 0.05,
         "tie_word_embeddings": r.random() < 0.95,
     }
