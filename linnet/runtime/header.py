@@ -21,7 +21,6 @@ from dataclasses import dataclass
 
 MAX_HEADER_BYTES = 100_000_000
 MAX_TENSORS = 50_000  # in one file; published shards hold a few thousand at most
-MAX_RANK = 64
 _MAX_NAME = 1_000
 _MAX_ALL_NAMES_BYTES = 16_000_000
 
