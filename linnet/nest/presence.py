@@ -11,18 +11,15 @@ config.json and the names of a checkpoint; out comes nothing, or an error:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from linnet.artifact import Parameter
 from linnet.errors import CardError, CheckpointError, ConfigError
-from linnet.nest.bindings import Bindings
+from linnet.nest.bindings import Bindings, kind_of
 from linnet.nest.card import Card
 from linnet.nest.config import Config
 from linnet.nest.json_values import shown
 from linnet.nest.nearest import did_you_mean
-
-_POSITION = re.compile(r"(?<![^.])\d+(?![^.])")
 
 
 def check_presence(
@@ -45,7 +42,7 @@ def check_presence(
     kinds: dict[str, list[str]] = {}
     for parameter in manifest:
         if parameter.optional:
-            kind = _POSITION.sub("{i}", parameter.path)
+            kind = kind_of(parameter.path)
             kinds.setdefault(kind, []).append(parameter.path)
     for paths in kinds.values():
         _check_whole([names[path] for path in paths if path not in exact], there, where)
