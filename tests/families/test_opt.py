@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 
 from families.data import CHECKPOINTS, references
 from linnet import nest
-from linnet.errors import ConfigError
+from linnet.errors import ConfigError, LinnetError
 from linnet.nest import Model
 
 
@@ -51,6 +51,24 @@ def test_a_last_norm_that_is_not_to_be_used(load: Callable[..., Model], tmp_path
     with nest.load(folder) as model:
         found = model.forward(prompt)
     assert np.array_equal(found, load("opt-3").forward(prompt))
+
+
+@pytest.mark.parametrize("part", ["in", "out"])
+def test_a_projection_that_is_lost(tmp_path: Path, part: str) -> None:
+    folder, weights = variant(tmp_path / "less", "opt-3")
+    del weights[f"model.decoder.project_{part}.weight"]
+    save_file(weights, folder / "model.safetensors")
+    with pytest.raises(LinnetError, match=r"45 lies outside an axis of 40"):
+        nest.load("opt", checkpoint=folder).forward(references("opt-3")["prompt1"][None])
+
+
+def test_biases_are_as_config_json_says(tmp_path: Path) -> None:
+    folder, _ = variant(tmp_path / "more", "opt-1", enable_bias=False)
+    with pytest.raises(ConfigError, match="enable_bias"):
+        nest.load("opt", checkpoint=folder)
+    folder, _ = variant(tmp_path / "less", "opt-3", enable_bias=True)
+    with pytest.raises(ConfigError, match="enable_bias"):
+        nest.load("opt", checkpoint=folder)
 
 
 @pytest.mark.parametrize(
