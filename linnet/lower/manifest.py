@@ -9,6 +9,7 @@ that are missing, unknown or of the wrong sort, and `ShapeError` for values that
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -31,6 +32,10 @@ from linnet.lower.problems import violated_block_clause
 MOST_BLOCKS = 100_000
 """In one array: each costs memory and time here, and a size out of a damaged file may ask for
 more than there is of both."""
+
+
+MOST_ELEMENTS = 2**47
+"""Of one member: beyond what a process can address, whatever the dtype."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,9 +188,15 @@ def array_length(block: BlockValue, length: Dim, path: str) -> int:
 def _leaf(block: BlockValue, member: Member, path: str, group: str) -> ManifestEntry:
     own = isinstance(member.type, Optional)
     type = member_type(block, member)
-    if any(d.value < 0 for d in type.dims):
-        sizes = ", ".join(map(str, type.dims))
+    sizes = ", ".join("?" if d.poisoned else str(d) for d in type.dims)
+    huge = any(d.poisoned for d in type.dims)
+    if not huge and any(d.value < 0 for d in type.dims):
         raise ShapeError(f"`{path}` would have the shape [{sizes}]")
+    if huge or math.prod(d.value for d in type.dims) > MOST_ELEMENTS:
+        raise ShapeError(
+            f"`{path}` would have the shape [{sizes}], more than any memory holds",
+            help="check the sizes that the generics are given",
+        )
     # A weight that may be missing on its own does not come and go with its block.
     together = group if member.kind != "state" and not own else ""
     optional = member.kind != "state" and (own or bool(group))

@@ -16,6 +16,9 @@ from linnet.errors import CheckpointError
 WIDENED = {"f32": ("f32", "f16", "bf16")}
 """Which stored dtypes may stand for a declared one: a widening that loses nothing."""
 
+NARROWED = {("f64", "f32"), ("f32", "f16"), ("f32", "bf16"), ("bf16", "f16"), ("f16", "bf16")}
+"""Which stored and declared dtypes a conversion would reconcile, at a loss, so never unasked."""
+
 SHOWN = 20
 """Mismatches listed in full; a wrong checkpoint would have hundreds."""
 
@@ -61,7 +64,8 @@ def bind(
         if name in tensors:
             problems += _misfit(parameter, name, tensors[name])
     if problems:
-        raise _error(problems, where)
+        spares = sorted(set(tensors) - set(wanted.values())) if missing else []
+        raise _error(problems, where, spares)
     absent = frozenset(p.path for p in missing)
     used = {name for path, name in wanted.items() if path not in absent}
     return Binding(
@@ -110,16 +114,22 @@ def _not_found(parameter: Parameter, name: str, tensors: Iterable[str]) -> str:
 def _misfit(parameter: Parameter, name: str, tensor: Tensor) -> list[str]:
     title = f"`{parameter.path}` (`{name}`)" if name != parameter.path else f"`{name}`"
     if tuple(tensor.shape) != parameter.dims:
-        return [f"{title}: shape {list(tensor.shape)}, the source needs {list(parameter.dims)}"]
+        matrix = len(parameter.dims) == 2 and tuple(tensor.shape) == parameter.dims[::-1]
+        hint = ": its axes are the other way round" if matrix else ""
+        needs = f"the source needs {list(parameter.dims)}{hint}"
+        return [f"{title}: shape {list(tensor.shape)}, {needs}"]
     if tensor.dtype not in WIDENED.get(parameter.dtype, (parameter.dtype,)):
-        return [f"{title}: dtype {tensor.dtype}, the source needs {parameter.dtype}"]
+        hint = "; convert it first" if (tensor.dtype, parameter.dtype) in NARROWED else ""
+        return [f"{title}: dtype {tensor.dtype}, the source needs {parameter.dtype}{hint}"]
     return []
 
 
-def _error(problems: Sequence[str], where: str) -> CheckpointError:
+def _error(problems: Sequence[str], where: str, spares: Sequence[str]) -> CheckpointError:
     shown = [f"  {problem}" for problem in problems[:SHOWN]]
     if len(problems) > SHOWN:
         shown.append(f"  and {len(problems) - SHOWN} more")
+    if spares:
+        shown.append(f"  there, and asked for by nothing: {_listed(spares)}")
     count = f"{len(problems)} tensor{'s do' if len(problems) > 1 else ' does'} not fit"
     return CheckpointError(
         "\n".join([f"{where}: {count}", *shown]),

@@ -164,6 +164,36 @@ def test_all_misfits_are_reported_together(unit: linnet.Unit) -> None:
     assert "`bias`: shape [3, 1]" in text
 
 
+def test_what_does_not_fit_says_how_it_might(tmp_path: Path) -> None:
+    path = tmp_path / "layer.linnet"
+    path.write_text(
+        "module layer\npub block Layer { param up: Tensor[2, 3; f32] param shift: Tensor[2; f32]"
+        " pub entry get() -> Tensor[2; f32] { return up[:, 0] + shift } }\n"
+    )
+    unit = linnet.compile(path)
+    with pytest.raises(linnet.CheckpointError) as caught:
+        unit.bind({"up": np.zeros((3, 2), np.float32), "shift": np.zeros(2)})
+    text = str(caught.value)
+    assert "`up`: shape [3, 2], the source needs [2, 3]: its axes are the other way round\n" in text
+    assert "`shift`: dtype f64, the source needs f32; convert it first\n" in text
+    assert "asked for by nothing" not in text
+    with pytest.raises(linnet.CheckpointError) as caught:
+        unit.bind({"layer.up": np.zeros((2, 3), np.float32), "b": np.zeros(2, np.float32)})
+    assert "  there, and asked for by nothing: `b`, `layer.up`\n" in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [10**8, 10**12, 2**63 - 1])
+@pytest.mark.parametrize("shape", ["N, N", "N * N"])
+def test_sizes_beyond_all_memory(tmp_path: Path, size: int, shape: str) -> None:
+    path = tmp_path / "wide.linnet"
+    path.write_text(
+        f"module wide\npub block Wide<N: Dim> {{ param up: Tensor[{shape}; f32]"
+        " pub entry get(x: f32) -> f32 { return x } }\n"
+    )
+    with pytest.raises(linnet.ShapeError, match=r"`up` would have the shape .*, more than"):
+        linnet.compile(path, generics={"N": size})
+
+
 def test_a_clause_that_breaks_is_named(unit: linnet.Unit) -> None:
     program = unit.bind({"weight": WEIGHT})
     with pytest.raises(linnet.ShapeError, match=r"B <= 4.*\n.*scaled\.linnet.*B = 5"):
