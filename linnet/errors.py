@@ -95,7 +95,7 @@ class CardError(LinnetError):
 
 
 class UnknownModelError(LinnetError):
-    """A name that is no zoo entry and no folder with a card."""
+    """A name that means no model, or a checkpoint of a family that the zoo does not have."""
 
 
 class ToolchainError(LinnetError):

