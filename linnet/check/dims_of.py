@@ -30,6 +30,7 @@ from linnet.dims.clause import COMPARISONS
 from linnet.syntax import tree
 
 HELP = "use a literal, a `Dim` generic, or a constant without a type annotation"
+PACK_HELP = "`*{}` stands in types alone; index notation keeps its axes: `let y[*s, i] = …`"
 
 
 def dim_of(ctx: Context, node: tree.Expr) -> Dim | None:
@@ -62,17 +63,21 @@ def _wrong_sort(ctx: Context, node: tree.Name) -> bool:
     """Names that are no values at all, where a dimension is wanted."""
     entity = ctx.find(node.name)
     if isinstance(entity, GenericItem) and entity.param.kind == "Shape":
-        sort, help = "a pack of dimensions", f"write `*{node.name}` for all of its axes"
+        sort, help = "a pack of dimensions", PACK_HELP.format(node.name)
     elif isinstance(entity, GenericItem) and entity.param.kind != "Dim":
         sort, help = "a dtype", HELP
     elif isinstance(entity, AliasItem | PreludeItem):
         sort, help = f"a {entity.sort}", HELP
     else:
         return False
+    _no_size(ctx, node, sort, help)
+    return True
+
+
+def _no_size(ctx: Context, node: tree.Name, sort: str, help: str) -> None:
     ctx.report(
         "E2123", "a compile-time integer is needed here", node.span, f"this is {sort}", help=help
     )
-    return True
 
 
 def size_of(ctx: Context, node: tree.Expr) -> Dim | None:
@@ -113,9 +118,15 @@ def possible_sizes(ctx: Context, type: Type, span: Span, whose: str) -> bool:
 
 def axis_of(ctx: Context, node: tree.Expr | tree.Pack) -> Axis | None:
     """One entry of a tensor type's shape."""
-    if not isinstance(node, tree.Pack):
+    if not isinstance(node, tree.Name | tree.Pack):
         return size_of(ctx, node)
     entity = ctx.find(node.name)
+    if isinstance(node, tree.Name):
+        if not (isinstance(entity, GenericItem) and isinstance(entity.param.symbol, Pack)):
+            return size_of(ctx, node)
+        help = f"write `*{node.name}` for all of its axes"
+        _no_size(ctx, node, "a pack of dimensions", help)
+        return None
     if isinstance(entity, GenericItem) and isinstance(entity.param.symbol, Pack):
         return entity.param.symbol
     if entity is None:

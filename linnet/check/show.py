@@ -69,9 +69,16 @@ def indices_for_axes(given: int, has: int) -> str:
 
 
 def argument(value: GenericArgument) -> str:
-    if isinstance(value, Dim):
-        return str(value)
-    return axes(value) if isinstance(value, tuple) else dtype(value)
+    """As it is written in angle brackets: `S` for a pack that stands alone."""
+    match value:
+        case (Pack() as pack,):
+            return pack.name
+        case tuple():
+            return axes(value)
+        case Dim():
+            return str(value)
+        case _:
+            return dtype(value)
 
 
 def applied(name: str, arguments: Iterable[GenericArgument]) -> str:

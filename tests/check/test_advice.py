@@ -7,6 +7,19 @@ import pytest
 from check.programs import only
 
 ADVICE = {
+    "pack in a type": (
+        "fn f<*S: Shape>(x: Tensor[S, 2; f32]) -> f32 { return 0.0 }",
+        "write `*S` for all of its axes",
+    ),
+    "pack among sizes": (
+        "fn f<*S: Shape>(x: Tensor[*S, 4; f32]) -> Tensor[*S, 2, 2; f32] "
+        "{ return reshape(x, [S, 2, 2]) }",
+        "`*S` stands in types alone; index notation keeps its axes: `let y[*s, i] = …`",
+    ),
+    "pack among generics": (
+        "fn g<*S: Shape, N: Dim>(x: Tensor[*S; f32]) -> Tensor[*S, N; f32] { return g(x) }",
+        "write it at the call: `g<S, N>(…)`, with a value for `N`",
+    ),
     "sum": (
         "fn f<N: Dim>(x: Tensor[N; f32]) -> f32 { return sum(x) }",
         "a reduction names the indices it runs over: `sum[i] x[i]`",
