@@ -127,6 +127,25 @@ def tensor_names(
     return {path: prefix + _first(prefix, known, there) for path, known in names.items()}
 
 
+def rival_of(
+    bindings: Bindings | None,
+    names: Mapping[str, str],
+    available: Iterable[str],
+    prefixes: Sequence[str] = ("",),
+) -> tuple[str, str] | None:
+    """A tensor of `names` (as `tensor_names` gave them) with another that a checkpoint holds under
+    a second name or prefix of the same path; None if there is no such pair."""
+    there = set(available)
+    bound = {} if bindings is None else bindings.expand(names)
+    further = [] if bindings is None else bindings.further(names)
+    for path, name in names.items():
+        known = (bound.get(path, path), *(more[path] for more in further if path in more))
+        others = {prefix + one for prefix in ("", *prefixes) for one in known} - {name}
+        if name in there and others & there:
+            return name, min(others & there)
+    return None
+
+
 def kind_of(name: str) -> str:
     """A path or tensor name with `{i}` for every array position."""
     return _POSITION.sub("{i}", name)

@@ -32,12 +32,10 @@ def blaming(settings: Settings) -> Iterator[None]:
     try:
         yield
     except SizeError as error:
-        if not error.generics.keys() & settings.reasons.keys():
+        if not error.generics.keys() <= settings.reasons.keys():
             raise
         told = ", ".join(
-            f"{name} = {value}"
-            + (f" ({settings.reasons[name]})" if name in settings.reasons else "")
-            for name, value in error.generics.items()
+            f"{name} = {value} ({settings.reasons[name]})" for name, value in error.generics.items()
         )
         raise ConfigError(
             f"{settings.file}: {error.fact} with {told}",

@@ -176,7 +176,7 @@ def gpt2(r: random.Random) -> Drawn:
         "model_type": "gpt2",
         "vocab_size": r.choice([31, 97, 131, 259]),
         "n_positions": r.choice([64, 77, 128]),
-        "n_embd": heads * width,
+        "n_embd": heads * max(width, 8),
         "n_layer": r.randint(1, 4),
         "n_head": heads,
         "n_inner": r.choice([None, None, 7, 33, 90]),
