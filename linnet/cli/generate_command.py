@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from linnet.nest.generate import TextStream
 
 
-@click.command(context_settings=HELP, short_help="Write text with a model.")
+@click.command(
+    context_settings={**HELP, "allow_extra_args": True}, short_help="Write text with a model."
+)
 @click.argument("model", required=False)
 @click.option("-p", "--prompt", type=Text(), help="Write on from this text.")
 @click.option("--file", "file", metavar="FILE", help="Read the prompt from a file; - is stdin.")
@@ -92,6 +94,8 @@ def generate(
     left out. An empty prompt starts from the token that begins a text, or else from the one that
     ends one. The text also ends where the model's positions do.
     """
+    if extra := click.get_current_context().args:
+        raise click.UsageError(f"unexpected {extra[0]!r}: a prompt is given by --prompt")
     parameters = _parameters(sampling, max_tokens, stop, ignore_eos)
     _check(parameters, threads)
     card = card_for("text-generation", model, hint="a prompt is given by --prompt", offline=offline)

@@ -143,6 +143,12 @@ def test_prompt_and_file_exclude_each_other(run: Run) -> None:
     assert "exclude each other" in result.stderr
 
 
+def test_a_prompt_in_the_place_of_a_second_argument(run: Run) -> None:
+    result = run("generate", EMBEDDED, "The king")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "unexpected 'The king': a prompt is given by --prompt" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("args", "stdin", "said"),
     [
