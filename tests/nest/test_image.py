@@ -151,7 +151,7 @@ def test_without_pillow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "PIL", None)
     for image in (file, np.zeros((6, 6, 3), np.uint8)):
-        with pytest.raises(LinnetError, match=r"Pillow.*\n.*pip install 'linnet\[image\]'"):
+        with pytest.raises(LinnetError, match=r"Pillow.*\n.*pip install pillow"):
             prepared(image, PLAIN)
     with pytest.raises(LinnetError, match="Pillow"):
         check_files([str(file)])
