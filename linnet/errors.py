@@ -8,6 +8,7 @@ prints it without a traceback and exits 1 (2 for `UsageError`).
     │   └── ConstantError  a value for a constant of a source that the source cannot take
     ├── SourceError        a `.linnet` file with diagnostics; carries them
     ├── ShapeError         actual sizes break a dimension, a `where` clause or a value range
+    │   └── SizeError      generics break a `where` clause of the root block
     ├── DTypeError         an array of another element type than declared
     ├── CheckpointError    a weight file that is missing, damaged or does not fit
     ├── ImageError         an image that is missing, damaged or of a kind that cannot be read
