@@ -73,14 +73,23 @@ class Tokenizer:
 
         Raises UsageError as `encode`, and where not even that has room.
         """
-        around = self._backend.num_special_tokens_to_add(False)
-        if most < around:
-            raise UsageError(f"{most} tokens have no room for the {around} around every text")
+        before, after = self._around
+        room = most - len(before) - len(after)
+        if room < 0:
+            needed = len(before) + len(after)
+            raise UsageError(f"{most} tokens have no room for the {needed} around every text")
         check_text(text, "the text")
-        bare = self._backend.encode(text, add_special_tokens=False)
-        bare.truncate(most - around)
-        ids: list[int] = self._backend.post_process(bare).ids
-        return ids
+        # Not by `Encoding.truncate`, which keeps all the rest of the text, piece by piece.
+        bare: list[int] = self._backend.encode(text, add_special_tokens=False).ids
+        return [*before, *bare[:room], *after]
+
+    @cached_property
+    def _around(self) -> tuple[list[int], list[int]]:
+        """The ids that the tokenizer puts before and after every text."""
+        sample = self._backend.encode("a")
+        marks: list[int] = sample.special_tokens_mask
+        own = [place for place, special in enumerate(marks) if not special] or [len(marks)]
+        return sample.ids[: own[0]], sample.ids[own[-1] + 1 :]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of `ids`; bytes that are no UTF-8 become U+FFFD, unknown ids nothing."""

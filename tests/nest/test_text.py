@@ -286,6 +286,8 @@ def test_a_text_that_is_cut_keeps_the_marks_around_it() -> None:
     assert tokenizer.encode_within("a b c d e", 7) == [1, 3, 4, 5, 6, 7, 2]
     assert tokenizer.encode_within("a b c d e", 4) == [1, 3, 4, 2]
     assert tokenizer.encode_within("a b c d e", 2) == [1, 2]
+    # As quick as `encode`: a text of a thousand books must not take minutes.
+    assert tokenizer.encode_within("a b c d e " * 400_000, 4) == [1, 3, 4, 2]
     assert tokenizer.encode("a b c d e") == [1, 3, 4, 5, 6, 7, 2]
     with pytest.raises(UsageError, match="1 tokens have no room for the 2"):
         tokenizer.encode_within("a", 1)
