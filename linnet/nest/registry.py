@@ -100,7 +100,7 @@ def _unknown(name: str) -> UnknownModelError:
     short = name if len(name) <= 80 else name[:77] + "..."
     if os.path.isfile(name) and name.endswith(".linnet"):
         return UnknownModelError(
-            f"{short} is a source file, not a model",
+            f"{name} is a source file, not a model",
             help="linnet.compile in Python runs one, with sizes and weights; a model is a folder "
             "with a card or a checkpoint, or a name of `linnet nest list`",
         )
