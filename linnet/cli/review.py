@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 Verdict = Literal["pass", "fail", "not run"]
 
+UNUSED_SHOWN = 3
+"""How many of the tensors that nothing reads are named."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -262,8 +265,19 @@ def _weights(known: _Known) -> str:
         names = tensor_names(bindings, paths, weights.names, card.weights.prefixes)
         binding = bind(manifest, weights.tensors, names, str(files.weights))
     known.bound = True
-    unused = f", {counted(len(binding.ignored), 'tensor')} unused" if binding.ignored else ""
+    unused = f", {_unused(binding.ignored)}" if binding.ignored else ""
     return f"{counted(len(binding.names), 'tensor')} from {files.origin}{unused}"
+
+
+def _unused(names: tuple[str, ...]) -> str:
+    """`3 tensors unused: h.{i}.mask, head.bias`: a name that stands here by mistake is one that
+    bindings.json lacks."""
+    from linnet.nest.bindings import kind_of
+
+    kinds = list(dict.fromkeys(kind_of(name) for name in names))
+    more = f" and {len(kinds) - UNUSED_SHOWN} more" if len(kinds) > UNUSED_SHOWN else ""
+    listed = ", ".join(kinds[:UNUSED_SHOWN])
+    return f"{counted(len(names), 'tensor')} unused: {listed}{more}"
 
 
 def _digests(known: _Known) -> str:

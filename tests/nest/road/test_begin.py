@@ -100,7 +100,8 @@ def test_what_is_odd_is_declared_or_named(tmp_path: Path) -> None:
     checkpoint = odd_checkpoint(tmp_path / "odd")
     begun = begin("odd-one", checkpoint, tmp_path / "entry")
     found = verdicts(begun.folder, checkpoint)
-    assert found["weights"] == ("pass", f"35 tensors from the path {checkpoint}, 3 tensors unused")
+    unused = "3 tensors unused: lm_head.weight, net.position_ids, net.scale"
+    assert found["weights"] == ("pass", f"35 tensors from the path {checkpoint}, {unused}")
     card = load_card(begun.folder)
     assert card.weights.tied == {"lm_head.weight": "table.weight"}
     generics = {k: v for k, v in card.generics.items() if k != "T"}
