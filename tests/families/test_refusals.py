@@ -41,6 +41,8 @@ PARTLY = {"rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0
         ("llama-1", {"pretraining_tp": 4}, "pretraining_tp = 4, expected 1"),
         ("llama-1", {"model_type": "mistral"}, 'model_type = "mistral", expected "llama"'),
         ("llama-1", {"quantization_config": {"bits": 4}}, "quantized weights"),
+        ("gpt-neox-1", {"head_dim": 8}, "head_dim = 8, expected H / Heads = 11.*share"),
+        ("llama-1", {"layer_types": ["sliding_attention"]}, "layer_types.*window"),
         ("llama-2", {"rope_scaling": "llama3"}, 'rope_scaling = "llama3", expected an object'),
         ("llama-2", {"rope_scaling": HALF}, "low_freq_factor is not there, expected a value"),
         ("mistral-1", {"sliding_window": 4096}, "sliding_window = 4096, expected.*a window"),
@@ -76,6 +78,14 @@ def test_both_forms_of_rotary_positions() -> None:
         "ROPE_HIGH": 4.0,
         "ROPE_ORIGINAL": 8192,
     }
+
+
+def test_all_of_the_rotary_positions_may_stand_in_the_old_place() -> None:
+    """As transformers reads it, before what stands in the new one."""
+    old = {"rope_type": "default", "rope_theta": 44.0}
+    assert settings("llama-1", {"rope_scaling": old}).constants["ROPE_BASE"] == 44.0
+    found = settings("gpt-neox-1", {"rope_scaling": {**old, "partial_rotary_factor": 0.2}})
+    assert (found.constants["ROPE_BASE"], found.generics["Rotated"]) == (44.0, 2)
 
 
 def test_how_far_a_model_looked_before_it_was_stretched() -> None:
