@@ -18,16 +18,6 @@ from linnet.dims import Dim, Facts, holds, parse, parse_clause
 from linnet.ir.node import CallAttrs, Node
 from linnet.resources import folder
 
-LAYOUTS = ("dense", "stored", "rows", "strided", "scalar", "lengths")
-"""How an operand may be passed, besides `packed:<function>`:
-
-dense    contiguous, row-major
-stored   a whole parameter that the checkpoint holds in a half float: dense, in that dtype
-rows     all leading axes collapse into one with a stride, the last axis contiguous
-strided  a stride for each axis but the last, the last axis contiguous
-scalar   by value
-lengths  a mask that is a prefix, as int64 counts with a stride for each leading axis"""
-
 
 @dataclass(frozen=True)
 class Operand:
@@ -35,6 +25,14 @@ class Operand:
 
     name: str
     layouts: tuple[str, ...]
+    """How an operand may be passed, besides `packed:<function>`:
+
+    dense    contiguous, row-major
+    stored   a whole parameter that the checkpoint holds in a half float: dense, in that dtype
+    rows     all leading axes collapse into one with a stride, the last axis contiguous
+    strided  a stride for each axis but the last, the last axis contiguous
+    scalar   by value
+    lengths  a mask that is a prefix, as int64 counts with a stride for each leading axis"""
 
 
 @dataclass(frozen=True)

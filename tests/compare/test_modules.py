@@ -8,7 +8,9 @@ import pytest
 from linnet.compare import modules
 from linnet.compare.arrays import difference, same_axes
 
-NONE = lambda names: {}  # noqa: E731
+
+def nothing(names: object) -> dict[str, str]:
+    return {}
 
 
 def test_names_match_under_the_prefix_that_fits_most() -> None:
@@ -19,10 +21,10 @@ def test_names_match_under_the_prefix_that_fits_most() -> None:
         "top.w": "top.weight",
     }
     theirs = ["net.wood.table.weight", "net.wood.l.0.first.weight", "net.wood.l.1.first.weight"]
-    found = modules.parameters(ours, [*theirs, "net.top.weight"], NONE, NONE)
+    found = modules.parameters(ours, [*theirs, "net.top.weight"], nothing, nothing)
     assert found == {path: f"net.{name}" for path, name in ours.items()}
     bare = [name.removeprefix("net.wood.") for name in theirs]
-    found = modules.parameters(ours, bare, NONE, NONE)
+    found = modules.parameters(ours, bare, nothing, nothing)
     assert found == {path: ours[path].removeprefix("wood.") for path in list(ours)[:3]}
 
 
